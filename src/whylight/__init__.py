@@ -1,0 +1,62 @@
+"""whylight: which words made a text classifier decide, and how far that answer can be trusted.
+
+    import whylight as wl
+
+    clf = wl.load("path-or-hub-id")
+    wl.explain(clf, "A gripping, moving film.", method="attingrad")
+
+Public names are imported on first use, so that `import whylight` needs no deep-learning library.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from whylight.core.errors import WhylightError
+from whylight.core.example import Example, Span
+from whylight.core.explanation import Explanation, Provenance
+
+if TYPE_CHECKING:
+    from whylight.facade.compatible import compatible
+    from whylight.facade.evaluate import measure
+    from whylight.facade.explain import explain
+    from whylight.models.load import load
+
+__version__ = "0.1.0"
+__all__ = [
+    "Example",
+    "Explanation",
+    "Provenance",
+    "Span",
+    "WhylightError",
+    "compatible",
+    "explain",
+    "load",
+    "measure",
+]
+
+_LAZY = {
+    "compatible": "whylight.facade.compatible",
+    "explain": "whylight.facade.explain",
+    "load": "whylight.models.load",
+    "measure": "whylight.facade.evaluate",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever the name stands for
+    if name not in _LAZY:
+        raise AttributeError(f"module 'whylight' has no attribute '{name}'")
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _html(explanation: Explanation) -> str:
+    page = import_module("whylight.report.highlight")
+    return str(page.fragment([explanation]))
+
+
+Explanation.html_renderer = _html

@@ -1,0 +1,1 @@
+"""The vocabulary: examples, spans, labels, explanations, plug-ins and errors. Needs numpy only."""

@@ -1,0 +1,38 @@
+"""Errors that a user can cause and mend; each message is one sentence that says what would work."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class WhylightError(ValueError):
+    """Base of every error that is about the call, not about a bug."""
+
+
+class InputError(WhylightError):
+    """The text or file cannot be explained as given."""
+
+
+class ModelError(WhylightError):
+    """The model cannot be loaded, or does not keep its contract."""
+
+
+class SettingError(WhylightError):
+    """A name or value is not one of those that exist."""
+
+
+class IncompatibleError(WhylightError):
+    """The method, remover or score does not fit this model."""
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> SettingError:
+    """Build the one sentence for a name that does not exist: the likely slip first, then all that do.
+
+    Args:
+        kind: What the name was meant to be, e.g. `"method"`.
+        name: What was given.
+        known: The names that exist.
+    """
+    names = list(known)
+    close = get_close_matches(str(name), names, n=1)
+    hint = f" Did you mean '{close[0]}'?" if close else ""
+    return SettingError(f"unknown {kind} '{name}'.{hint} Known: {', '.join(names) or 'none'}.")

@@ -1,0 +1,136 @@
+"""Labels, targets and score spaces: what a column of model output means.
+
+A head is `softmax` (one label applies), `sigmoid` (each label applies or not) or `binary` (one logit z, read as the two
+columns -z and z). Every classifier hands over logits in this sense; a callable that only knows probabilities hands over
+ones that give back its probabilities, and declares that the `logit` score does not exist for it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Literal, get_args
+
+import numpy as np
+from scipy.special import expit, log_expit, log_softmax, softmax
+
+from whylight.core.arrays import Floats
+from whylight.core.errors import InputError, SettingError, unknown
+
+Head = Literal["softmax", "sigmoid", "binary"]
+ScoreSpace = Literal["logit", "probability", "log_odds", "log_probability"]
+HEADS: tuple[Head, ...] = get_args(Head)
+SCORE_SPACES: tuple[ScoreSpace, ...] = get_args(ScoreSpace)
+CLIP = 1e-7
+"""Probabilities are kept this far from 0 and 1 before log-odds are taken."""
+DEFAULT_THRESHOLD = 0.5
+
+TargetSpec = str | int | Sequence[str | int]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One label that is explained: its column and its name."""
+
+    index: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The labels of a classifier and how its output decides between them.
+
+    Attributes:
+        names: One name a column.
+        head: How logits become probabilities and predictions.
+        threshold: Probability above which a label of a `sigmoid` head is predicted.
+    """
+
+    names: tuple[str, ...]
+    head: Head = "softmax"
+    threshold: float = DEFAULT_THRESHOLD
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def probabilities(self, logits: Floats) -> Floats:
+        """Turn logits `[..., labels]` into probabilities."""
+        if self.head == "softmax":
+            return np.asarray(softmax(logits, axis=-1), dtype=np.float64)
+        return np.asarray(expit(logits), dtype=np.float64)
+
+    def scores(self, logits: Floats, space: ScoreSpace) -> Floats:
+        """Turn logits `[..., labels]` into scores of the given space."""
+        if space == "logit":
+            return logits
+        if space == "log_probability":
+            values = log_softmax(logits, axis=-1) if self.head == "softmax" else log_expit(logits)
+            return np.asarray(values, dtype=np.float64)
+        probabilities = self.probabilities(logits)
+        if space == "probability":
+            return probabilities
+        clipped = np.clip(probabilities, CLIP, 1 - CLIP)
+        return np.asarray(np.log(clipped) - np.log1p(-clipped))
+
+    def above_threshold(self, probabilities: Floats) -> tuple[int, ...]:
+        """Return the columns that apply, most probable first: the best one, or of a `sigmoid` head all that pass."""
+        if self.head != "sigmoid":
+            return (int(np.argmax(probabilities)),)
+        order = np.argsort(-probabilities, kind="stable")
+        return tuple(int(i) for i in order if probabilities[i] > self.threshold)
+
+    def predicted(self, probabilities: Floats) -> tuple[list[int], list[str]]:
+        """Return the predicted columns of one example, most probable first, and notes on how they came about."""
+        above = self.above_threshold(probabilities)
+        if above:
+            return list(above), []
+        note = f"no label is above its threshold {self.threshold:g}; the most probable one is explained"
+        return [int(np.argmax(probabilities))], [note]
+
+    def resolve(self, spec: TargetSpec, probabilities: Floats) -> tuple[tuple[Target, ...], list[str]]:
+        """Find the columns that a target specification names.
+
+        Args:
+            spec: `"predicted"`, `"all"`, a label, an index, or a list of labels and indices.
+            probabilities: Probabilities of the untouched example, `[labels]`.
+
+        Returns:
+            The targets without repetition, and notes for the receipt.
+        """
+        notes: list[str] = []
+        if spec == "predicted":
+            indices, notes = self.predicted(probabilities)
+        elif spec == "all":
+            indices = list(range(len(self)))
+        elif spec in ("gold", "gold+predicted"):
+            raise InputError(f"the target '{spec}' needs labelled data, and a bare text has no gold label.")
+        elif isinstance(spec, str | Integral):
+            indices = [self.index(spec)]
+        elif isinstance(spec, Sequence):
+            indices = [self.index(one) for one in spec]
+        else:
+            indices = [self.index(spec)]
+        if not indices:
+            raise SettingError("the list of targets is empty; give at least one label or index.")
+        return tuple(Target(i, self.names[i]) for i in dict.fromkeys(indices)), notes
+
+    def index(self, label: str | int | Integral) -> int:
+        """Return the column of a label name or index; names go first, so a label called '1' can be reached."""
+        if not isinstance(label, str | Integral):
+            known = ", ".join((*self.names[:50], "predicted", "all"))
+            raise SettingError(f"a target is a label ({known}), an index or a list of these, not {label!r}.")
+        if label in self.names:
+            return self.names.index(str(label))
+        try:
+            index = int(label)
+        except ValueError:
+            raise unknown("label", label, (*self.names[:50], "predicted", "all")) from None
+        if not 0 <= index < len(self):
+            raise SettingError(f"there is no label {index}; the model has {len(self)} labels, 0 to {len(self) - 1}.")
+        return index
+
+
+def check_score_space(name: str) -> ScoreSpace:
+    """Return the name if it is a score space, else raise the error that lists them."""
+    if name not in SCORE_SPACES:
+        raise unknown("score", name, SCORE_SPACES)
+    return name

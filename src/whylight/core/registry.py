@@ -1,0 +1,180 @@
+"""Plug-ins are typed functions: positional parameters say what one consumes, keyword-only ones are its settings.
+
+    @method(cite="zeiler2014", signed=True)
+    def occlusion(game: Game) -> Floats: ...
+
+Command line, Python facade, web forms and documentation are built from these signatures, so that a new file shows up
+everywhere with no other edit.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from whylight.core import plugins
+from whylight.core.errors import SettingError, unknown
+from whylight.core.explanation import JsonValue
+
+Plugin = Callable[..., Any]
+F = TypeVar("F", bound=Plugin)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One keyword-only parameter: its name, type and default."""
+
+    name: str
+    type: Any
+    default: JsonValue
+
+    def parse(self, value: object) -> JsonValue:
+        """Turn a value, or its text from the command line, into this setting's type, or raise what would be right."""
+        if get_origin(self.type) is Literal:
+            choices = get_args(self.type)
+            for choice in choices:
+                if str(choice) == str(value):
+                    return choice  # type: ignore[no-any-return]  # Literal arguments are JSON scalars
+            raise unknown(f"value for '{self.name}'", value, map(str, choices))
+        if str(value).lower() == "none" and type(None) in get_args(self.type):
+            return None
+        kind = next((t for t in (bool, int, float, str) if t is self.type or t in get_args(self.type)), str)
+        try:
+            parsed = _convert(value, kind)
+        except (ValueError, TypeError, KeyError):
+            raise SettingError(f"the setting '{self.name}' takes {_ARTICLES[kind]}, not '{value}'.") from None
+        if self.name == "seed" and not 0 <= int(str(parsed)) < SEEDS:
+            raise SettingError(f"the setting 'seed' must lie between 0 and {SEEDS - 1}, not {parsed}.")
+        return parsed
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A registered plug-in and what its signature declares.
+
+    Attributes:
+        name: The name users type.
+        function: The function itself.
+        consumes: Types of its positional parameters.
+        settings: Its keyword-only parameters by name.
+        facts: What the decorator declared, e.g. `signed`.
+    """
+
+    name: str
+    function: Plugin
+    consumes: tuple[type, ...]
+    settings: Mapping[str, Setting]
+    facts: Mapping[str, Any]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (inspect.getdoc(self.function) or "").split("\n", 1)[0]
+
+    def complete_settings(self, given: Mapping[str, object]) -> dict[str, JsonValue]:
+        """Return every setting with its value, the given ones parsed; unknown names are refused."""
+        for name in given:
+            if name not in self.settings:
+                raise unknown(f"setting of '{self.name}'", name, self.settings)
+        return {n: s.parse(given[n]) if n in given else s.default for n, s in self.settings.items()}
+
+
+class Registry:
+    """The plug-ins of one kind, found on first use.
+
+    Args:
+        kind: What to call one in messages, e.g. `"method"`.
+        package: Package whose modules hold them.
+    """
+
+    def __init__(self, kind: str, package: str) -> None:
+        self.kind = kind
+        self._package = package
+        self._specs: dict[str, Spec] = {}
+
+    def register(self, function: Plugin, **facts: object) -> None:
+        """Add a function under its own name."""
+        name = function.__name__
+        known = self._specs.get(name)
+        if known is not None and known.function.__module__ != function.__module__:
+            raise SettingError(f"two plug-ins are called '{name}': {known.function.__module__}, {function.__module__}.")
+        hints = get_type_hints(function)
+        parameters = inspect.signature(function).parameters.values()
+        positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        settings = {p.name: Setting(p.name, hints[p.name], p.default) for p in parameters if p.kind is p.KEYWORD_ONLY}
+        self._specs[name] = Spec(name, function, tuple(hints[p.name] for p in positional), settings, facts)
+
+    def __getitem__(self, name: str) -> Spec:
+        plugins.load_all(self._package)
+        if name not in self._specs:
+            raise unknown(self.kind, name, self.names())
+        return self._specs[name]
+
+    def names(self) -> list[str]:
+        """Return all names, in the order of the alphabet."""
+        plugins.load_all(self._package)
+        return sorted(self._specs)
+
+
+METHODS = Registry("method", "whylight.methods")
+METRICS = Registry("metric", "whylight.metrics")
+
+SEEDS = 2**63
+"""Random generators take seeds below this."""
+_ARTICLES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+def method(*, cite: str, signed: bool, complete: bool = False, class_specific: bool = True) -> Callable[[F], F]:
+    """Register a method: a function from views to scores `[targets, features]`.
+
+    Args:
+        cite: Key of the paper that defines it.
+        signed: Whether negative scores mean evidence against the target.
+        complete: Whether scores are to sum to score(input) - score(baseline); the gap then goes into the receipt.
+        class_specific: False if one row of scores holds for every target.
+    """
+
+    def register(function: F) -> F:
+        METHODS.register(function, cite=cite, signed=signed, complete=complete, class_specific=class_specific)
+        return function
+
+    return register
+
+
+def metric(*, cite: str, higher_is_better: bool) -> Callable[[F], F]:
+    """Register a metric: a function of an explanation and one piece of evidence to one value a target.
+
+    Args:
+        cite: Key of the paper that defines it.
+        higher_is_better: Direction in which a better explanation moves it.
+    """
+
+    def register(function: F) -> F:
+        METRICS.register(function, cite=cite, higher_is_better=higher_is_better)
+        return function
+
+    return register
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)  # "1e3" is a whole number too
+        if not number.is_integer():
+            raise
+        return int(number)
+
+
+def _convert(value: object, kind: type) -> JsonValue:
+    if kind is bool:
+        return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[str(value).lower()]
+    if kind is int:
+        return _whole(str(value))
+    if kind is float:
+        number = float(str(value))
+        if not math.isfinite(number):
+            raise ValueError(value)
+        return number
+    return str(value)

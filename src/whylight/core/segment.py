@@ -1,0 +1,78 @@
+r"""Cutting text into words and sentences by character offsets.
+
+A word is `\w+(?:['’\-]\w+)*` or one other non-space character. Marks and joiners continue what they stand on, so that
+a decomposed `é`, a Devanagari vowel sign or a joined emoji never falls apart: Python's `\w` leaves them out.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+_PIECE = re.compile(r"\w+(?:['’\-]\w+)*|\S")
+_JOINERS = frozenset("\u200d\u200c\u2060\ufe0e\ufe0f\u20e3")
+_SENTENCE_END = re.compile(r"(?:[.!?…。！？]+[\"'”’)\]»]*(?=\s)|[。！？]|\n\s*\n)")
+_ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|vs|etc|e\.g|i\.e|cf|approx|No|Fig|al)|\b[A-Z])\.$")
+_FIRST_FLAG_LETTER, _LAST_FLAG_LETTER = "\U0001f1e6", "\U0001f1ff"
+_FIRST_SKIN_TONE, _LAST_SKIN_TONE = "\U0001f3fb", "\U0001f3ff"
+
+
+def words(text: str) -> list[tuple[int, int]]:
+    """Return the character offsets of the words of a text, in reading order."""
+    spans: list[tuple[int, int]] = []
+    shadow = text if text.isascii() else _marks_as_letters(text)
+    for match in _PIECE.finditer(shadow):
+        start, end = match.span()
+        if spans and spans[-1][1] == start and _continues(text[spans[-1][0] : start], text[start]):
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    return spans
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Return the character offsets of the sentences of a text; rule-based, white space trimmed."""
+    return [span for span in _trimmed(text, _sentence_cuts(text)) if span[0] < span[1]]
+
+
+def _marks_as_letters(text: str) -> str:
+    """Return a text of the same length in which every mark on a letter is a letter itself."""
+    shadow: list[str] = []
+    for character in text:
+        on_letter = bool(shadow) and (shadow[-1].isalnum() or shadow[-1] == "_")
+        shadow.append("a" if on_letter and _is_mark(character) else character)
+    return "".join(shadow)
+
+
+def _continues(before: str, after: str) -> bool:
+    """Say whether two adjacent pieces are one symbol: an emoji with its modifiers, a joined emoji, a flag."""
+    if _is_mark(after) or before[-1] == "\u200d":
+        return True
+    return len(before) == 1 and _is_flag_letter(before) and _is_flag_letter(after)
+
+
+def _is_mark(character: str) -> bool:
+    return (
+        character in _JOINERS
+        or _FIRST_SKIN_TONE <= character <= _LAST_SKIN_TONE
+        or unicodedata.category(character).startswith("M")
+    )
+
+
+def _is_flag_letter(character: str) -> bool:
+    return _FIRST_FLAG_LETTER <= character <= _LAST_FLAG_LETTER
+
+
+def _sentence_cuts(text: str) -> Iterator[int]:
+    for match in _SENTENCE_END.finditer(text):
+        if not _ABBREVIATION.search(text, max(0, match.end() - 12), match.end()):
+            yield match.end()
+    yield len(text)
+
+
+def _trimmed(text: str, cuts: Iterator[int]) -> Iterator[tuple[int, int]]:
+    start = 0
+    for cut in cuts:
+        piece = text[start:cut]
+        lead = len(piece) - len(piece.lstrip())
+        yield start + lead, start + len(piece.rstrip())
+        start = cut

@@ -1,0 +1,86 @@
+"""What a model must offer to be explained: three small protocols, each a step deeper into it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from whylight.core.arrays import Bools, Floats
+from whylight.core.encoded import Encoded, Long, Unit
+from whylight.core.example import Example
+from whylight.core.labels import Labels, ScoreSpace, Target
+from whylight.views.gradient import GradientView
+from whylight.views.meter import Meter
+from whylight.views.positions import Pieces
+from whylight.views.trace import TraceView
+
+Outcomes = Callable[[Bools], Floats]
+"""Keep masks `[coalitions, features]` -> logits `[coalitions, labels]`."""
+Cache = dict[bytes, Floats]
+"""Logits by input row; shared by all methods and metrics of one case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a view is to be of.
+
+    Attributes:
+        targets: The labels whose scores are wanted.
+        space: The score space.
+        pieces: How a feature's score comes from those of its tokens.
+        meter: Where passes are counted.
+    """
+
+    targets: tuple[Target, ...]
+    space: ScoreSpace
+    pieces: Pieces = "sum"
+    meter: Meter = field(default_factory=Meter)
+
+    @property
+    def columns(self) -> list[int]:
+        """The columns of the targets."""
+        return [target.index for target in self.targets]
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """Anything that gives labels to texts.
+
+    Attributes:
+        labels: Its labels.
+        identity: A name for the receipt.
+        kind: What to call it in a message, e.g. `"a callable"`.
+        score_spaces: The score spaces that exist for it, default first.
+        removers: The removers that work on it, default first.
+    """
+
+    labels: Labels
+    identity: str
+    kind: str
+    score_spaces: tuple[ScoreSpace, ...]
+    removers: tuple[str, ...]
+
+    def encode(self, example: Example, *, unit: Unit, long: Long) -> Encoded:
+        """Cut an example into features."""
+        ...
+
+    def outcomes(self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter) -> Outcomes:
+        """Return the function from coalitions to logits; a long text is one function, the mean over its windows."""
+        ...
+
+
+@runtime_checkable
+class Differentiable(Classifier, Protocol):
+    """A classifier whose score can be differentiated."""
+
+    def gradient_view(self, segment: Encoded, request: Request) -> GradientView:
+        """Look at one window as a function of its word embeddings."""
+        ...
+
+
+@runtime_checkable
+class Traceable(Differentiable, Protocol):
+    """A classifier whose forward pass can be recorded."""
+
+    def trace_view(self, segment: Encoded, request: Request) -> TraceView:
+        """Look at the attention of one window."""
+        ...

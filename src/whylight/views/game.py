@@ -1,0 +1,55 @@
+"""Game: which features are present -> the score of each target."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from whylight.core.arrays import Bools, Floats, Ints
+from whylight.views.meter import Meter
+
+
+class Game:
+    """A model and an input as a cooperative game: features are players, the score of a target is the value.
+
+    Args:
+        value: Scores `[coalitions, targets]` of keep masks `[coalitions, features]`.
+        n_features: Number of players.
+        n_targets: Number of targets.
+        blocks: Groups of features that the model encodes independently (windows, chunks); they may overlap.
+            One block of everything if left out.
+        meter: Where passes are counted.
+    """
+
+    def __init__(
+        self,
+        value: Callable[[Bools], Floats],
+        *,
+        n_features: int,
+        n_targets: int = 1,
+        blocks: tuple[Ints, ...] | None = None,
+        meter: Meter | None = None,
+    ) -> None:
+        self._value = value
+        self.n_features = n_features
+        self.n_targets = n_targets
+        self.meter = meter or Meter()
+        self.blocks = (np.arange(n_features),) if blocks is None else blocks
+
+    def __call__(self, keep: Bools) -> Floats:
+        """Return the scores `[coalitions, targets]` of keep masks `[coalitions, features]`."""
+        return self._value(keep) if len(keep) else np.empty((0, self.n_targets))
+
+    def note(self, text: str) -> None:
+        """Leave a note for the receipt."""
+        self.meter.notes.append(text)
+
+    @cached_property
+    def full(self) -> Floats:
+        """Scores of the untouched input, `[targets]`."""
+        return np.asarray(self(np.ones((1, self.n_features), dtype=bool))[0])
+
+    @cached_property
+    def empty(self) -> Floats:
+        """Scores with every feature removed, `[targets]`."""
+        return np.asarray(self(np.zeros((1, self.n_features), dtype=bool))[0])
