@@ -1,0 +1,1 @@
+"""Adapters to the outside: Hugging Face models and callables, seen through views."""

@@ -1,0 +1,104 @@
+"""Any function from texts to probabilities as a classifier: a scikit-learn pipeline, an API, a rule."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from whylight.core import progress
+from whylight.core.arrays import Bools, Floats
+from whylight.core.encoded import Encoded, Long, Unit
+from whylight.core.errors import IncompatibleError, InputError, ModelError
+from whylight.core.example import Example, Span
+from whylight.core.labels import Labels, ScoreSpace
+from whylight.models.tokenised import check_text, units
+from whylight.perturb.texts import removers
+from whylight.views.classifier import Cache, Outcomes
+from whylight.views.meter import Meter
+
+TextFunction = Callable[[list[str]], Any]
+BATCH = 256
+_TINY = 1e-30
+_TOLERANCE = 1e-3
+
+
+class CallableClassifier:
+    """A function `list[str] -> probabilities [texts, labels]`.
+
+    Args:
+        function: The function; it gets at most 256 texts at once.
+        labels: Names of the columns, with the head that says whether rows sum to 1.
+        identity: A name for receipts.
+        mask_string: What stands for a removed word with the remover `mask`; without it only `delete` exists.
+    """
+
+    kind = "a callable"
+    score_spaces: tuple[ScoreSpace, ...] = ("probability", "log_odds", "log_probability")
+
+    def __init__(
+        self, function: TextFunction, *, labels: Labels, identity: str, mask_string: str | None = None
+    ) -> None:
+        self.function = function
+        self.labels = labels
+        self.identity = identity
+        self._removers = removers(mask_string)
+        self.removers = tuple(self._removers)
+
+    def encode(self, example: Example, *, unit: Unit, long: Long) -> Encoded:  # noqa: ARG002  no limit, nothing to cut
+        """Cut an example into words or sentences."""
+        check_text(example)
+        if example.pair is not None:
+            raise InputError("a callable takes single texts; join the two texts of a pair before explaining them.")
+        if unit == "token":
+            raise IncompatibleError("a callable has no tokens; use the unit 'word' or 'sentence'.")
+        spans = tuple(Span(0, start, end) for start, end in units(example.text, unit))
+        return Encoded(example, unit, spans)
+
+    def outcomes(self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter) -> Outcomes:
+        """Return the function from coalitions to logits that give back the callable's probabilities."""
+        remove = self._removers[remover]
+
+        def outcomes(keep: Bools) -> Floats:
+            texts = remove(encoded, keep)
+            keys = [text.encode() for text in texts]
+            meter.asked.update(keys)
+            fresh = list({key: text for key, text in zip(keys, texts, strict=True) if key not in cache}.items())
+            progress.expect(len(fresh))
+            for start in range(0, len(fresh), BATCH):
+                some = fresh[start : start + BATCH]
+                logits = self._logits([text for _, text in some])
+                cache.update({key: row for (key, _), row in zip(some, logits, strict=True)})
+                progress.advance(len(some))
+            return np.stack([cache[key] for key in keys])
+
+        return outcomes
+
+    def _logits(self, texts: list[str]) -> Floats:
+        probabilities = check_probabilities(self.function(texts), texts=len(texts), labels=self.labels)
+        if self.labels.head == "softmax":
+            return np.log(np.maximum(probabilities, _TINY))
+        inside = np.clip(probabilities, _TINY, 1 - np.finfo(np.float64).epsneg)
+        return np.asarray(np.log(inside) - np.log1p(-inside))
+
+
+def check_probabilities(values: object, *, texts: int, labels: Labels) -> Floats:
+    """Return a callable's answer as an array, or say in one sentence what is wrong with it."""
+    if isinstance(values, Tensor):
+        values = values.detach().cpu()
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError("the callable did not return numbers; it must return probabilities [texts, labels].") from None
+    if array.shape != (texts, len(labels)):
+        raise ModelError(
+            f"the callable returned shape {tuple(array.shape)} for {texts} texts and {len(labels)} labels; "
+            f"it must return ({texts}, {len(labels)})."
+        )
+    if not np.isfinite(array).all():
+        raise ModelError("the callable returned NaN or infinity; it must return probabilities between 0 and 1.")
+    if (array < -_TOLERANCE).any() or (array > 1 + _TOLERANCE).any():
+        raise ModelError("the callable returned values outside 0 to 1; it must return probabilities.")
+    if labels.head == "softmax" and (np.abs(array.sum(axis=1) - 1) > _TOLERANCE).any():
+        raise ModelError("the callable's probabilities do not sum to 1; pass head='sigmoid' if labels are independent.")
+    return np.clip(array, 0.0, 1.0)

@@ -1,0 +1,202 @@
+"""Hugging Face sequence classifiers, encoders and decoders alike, as views.
+
+Ids are always passed, and the word embeddings are exchanged by a hook where a view needs them: `inputs_embeds` changes
+positions or the pooled token in several architectures.
+"""
+
+import inspect
+from collections.abc import Mapping
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from whylight.core.arrays import Bools, Floats
+from whylight.core.encoded import Encoded, Long, Rows, Unit
+from whylight.core.errors import IncompatibleError, ModelError
+from whylight.core.example import Example
+from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
+from whylight.models import heads, rules, tokenised, tracing
+from whylight.models.batching import Engine, default_token_budget
+from whylight.models.unchanged import is_block_sparse, padding_token, unchanged, word_embeddings
+from whylight.perturb.tokens import removers
+from whylight.views.classifier import Cache, Outcomes, Request
+from whylight.views.gradient import GradientView
+from whylight.views.meter import Meter
+from whylight.views.positions import Positions
+from whylight.views.trace import TraceView
+
+ROWS_AT_ONCE = 4096
+"""Coalitions whose rows are laid out in memory together."""
+
+
+class TransformerClassifier:
+    """A sequence classifier with its tokenizer.
+
+    Args:
+        model: A Hugging Face model with a sequence classification head.
+        tokenizer: Its fast tokenizer.
+        labels: Its labels and head.
+        identity: A name for receipts.
+        limit: Tokens that it reads at once.
+    """
+
+    kind = "a Hugging Face classifier"
+    score_spaces: tuple[ScoreSpace, ...] = SCORE_SPACES
+
+    def __init__(self, model: Any, tokenizer: Any, *, labels: Labels, identity: str, limit: int) -> None:  # noqa: ANN401
+        self.model = model
+        self.tokenizer = tokenizer
+        self.labels = labels
+        self.identity = identity
+        self.limit = limit
+        self._accepted = frozenset(inspect.signature(model.forward).parameters)
+        self._config = model.config.get_text_config()
+        self._first_position = first_position(model)
+        self._removers = removers(self._replacements())
+        self.removers = tuple(self._removers)
+        budget = default_token_budget(model.device)
+        self.engine = Engine(self._logits, token_budget=budget, pad=not is_block_sparse(model))
+
+    def encode(self, example: Example, *, unit: Unit, long: Long) -> Encoded:
+        """Cut an example into features and windows."""
+        return tokenised.encode(self.tokenizer, example, unit=unit, long=long, limit=self.limit)
+
+    def outcomes(self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter) -> Outcomes:
+        """Return the function from coalitions to logits; the logits of a document are the mean over its windows."""
+        remove = self._removers[remover]
+
+        def outcomes(keep: Bools) -> Floats:
+            total = np.zeros((len(keep), len(self.labels)))
+            with unchanged(self.model), torch.inference_mode():
+                for start in range(0, len(keep), ROWS_AT_ONCE):
+                    some = slice(start, start + ROWS_AT_ONCE)
+                    for window in encoded.windows:
+                        total[some] += self.engine.logits(remove(window, keep[some]), cache=cache, meter=meter)
+            return total / len(encoded.windows)
+
+        return outcomes
+
+    def gradient_view(self, segment: Encoded, request: Request) -> GradientView:
+        """Look at one window as a function of its word embeddings."""
+        rows = _as_row(segment)
+        inputs = self._embed(rows.ids[0])
+
+        def score(points: Tensor) -> Tensor:
+            with unchanged(self.model), word_embeddings(self.model, partial(_exchange, points)):
+                logits = self._forward(rows.take([0] * len(points))).logits
+            return self._scores(logits, request)
+
+        return GradientView(
+            score,
+            inputs,
+            baselines=self._baselines(segment, inputs),
+            positions=self._positions(segment, request),
+            rules={"rescale": rules.rescale},
+            row_limit=max(1, self.engine.token_budget // len(inputs)),
+            meter=request.meter,
+        )
+
+    def trace_view(self, segment: Encoded, request: Request) -> TraceView:
+        """Look at the attention of one window."""
+        request.meter.forward += 1
+        with unchanged(self.model), tracing.leaf_embeddings(self.model), tracing.recording(self.model):
+            output = self._forward(_as_row(segment), output_attentions=True, output_hidden_states=True)
+        tracing.check(output, self.model)
+
+        def attention_gradient() -> Tensor:
+            request.meter.backward += len(request.targets)
+            with torch.enable_grad():
+                return tracing.last_layer_gradient(output.attentions[-1], self._scores(output.logits, request)[0])
+
+        return TraceView(
+            tuple(layer[0].detach() for layer in output.attentions),
+            tracing.pooled_rows(output),
+            attention_gradient=attention_gradient,
+            positions=self._positions(segment, request),
+        )
+
+    def _logits(self, rows: Rows) -> Floats:
+        """Run one batch without gradient."""
+        if rows.zeroed is None:
+            logits = self._forward(rows).logits
+        else:
+            zeroed = torch.as_tensor(rows.zeroed, device=self.model.device)[..., None]
+            with word_embeddings(
+                self.model, lambda out: _exchange(out[:, : zeroed.shape[1]].masked_fill(zeroed, 0), out)
+            ):
+                logits = self._forward(rows).logits
+        values: Floats = heads.columns(logits, self.labels.head).double().cpu().numpy()
+        if not np.isfinite(values).all():
+            raise ModelError(f"the model '{self.identity}' returned a logit that is not a finite number.")
+        return values
+
+    def _forward(self, rows: Rows, **options: bool | Tensor) -> Any:  # noqa: ANN401  a transformers output
+        device = self.model.device
+        lengths = torch.as_tensor(rows.lengths, device=device)
+        ids = torch.as_tensor(np.ascontiguousarray(rows.ids), device=device)
+        mask = torch.arange(ids.shape[1], device=device) < lengths[:, None]
+        if "token_type_ids" in self._accepted:
+            options["token_type_ids"] = torch.as_tensor(np.ascontiguousarray(rows.types), device=device)
+        if "use_cache" in self._accepted:
+            options["use_cache"] = False
+        if self._first_position is not None:
+            # told to find them itself, the model would skip a number at each pad token that stands for a word
+            numbers = torch.arange(ids.shape[1], device=device) + self._first_position
+            options["position_ids"] = numbers.where(mask, self._first_position - 1)
+        with padding_token(self.model, ids, self.tokenizer.pad_token_id) as pad:
+            padded = ids if pad is None else ids.masked_fill(~mask, pad)
+            return self.model(input_ids=padded, attention_mask=mask.long(), **options)
+
+    def _scores(self, logits: Tensor, request: Request) -> Tensor:
+        columns = heads.columns(logits, self.labels.head)
+        return heads.scores(columns, self.labels.head, request.space)[:, request.columns]
+
+    def _embed(self, ids: np.ndarray[Any, np.dtype[np.int64]]) -> Tensor:
+        with torch.no_grad():
+            embedded: Tensor = self.model.get_input_embeddings()(torch.as_tensor(ids, device=self.model.device))
+            return embedded.detach()
+
+    def _baselines(self, segment: Encoded, inputs: Tensor) -> Mapping[str, Tensor]:
+        """Return the rows of "nothing": a replacement token, or zeros, wherever a feature stands."""
+        content = torch.as_tensor(segment.windows[0].feature >= 0, device=inputs.device)[:, None]
+        rows = {name: self._embed(np.asarray([token])) for name, token in self._replacements().items()}
+        rows["zero"] = torch.zeros_like(inputs[:1])
+        return {name: torch.where(content, row, inputs) for name, row in rows.items()}
+
+    def _positions(self, segment: Encoded, request: Request) -> Positions:
+        feature = torch.as_tensor(segment.windows[0].feature, device=self.model.device)
+        return Positions(feature, segment.n_features, request.pieces)
+
+    def _replacements(self) -> dict[str, int]:
+        """Return the ids of the replacement tokens that the tokenizer has, in the order in which they are preferred."""
+        tokens = {name: getattr(self.tokenizer, f"{name}_token_id", None) for name in ("mask", "unk", "pad")}
+        # padding marks the end of a text for a decoder: inside the text it would move the position that is read
+        forbidden = {self._config.pad_token_id, tokens["pad"]} if self._pools_last else set()
+        return {name: int(token) for name, token in tokens.items() if token is not None and token not in forbidden}
+
+    @cached_property
+    def _pools_last(self) -> bool:
+        """Whether this is a decoder, whose head reads the last token that is not padding."""
+        return "past_key_values" in self._accepted and not getattr(self.model.config, "is_encoder_decoder", False)
+
+
+def first_position(model: Any) -> int | None:  # noqa: ANN401
+    """Return the number of the first position in models that count from behind their padding index (RoBERTa)."""
+    table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
+    padding = getattr(table, "padding_idx", None)
+    return None if padding is None else int(padding) + 1
+
+
+def _as_row(segment: Encoded) -> Rows:
+    if len(segment.windows) != 1:
+        raise IncompatibleError("a differentiable view is of one window; take a segment of the document.")
+    window = segment.windows[0]
+    return Rows(window.ids[None], window.types[None], np.asarray([len(window.ids)]))
+
+
+def _exchange(points: Tensor, output: Tensor) -> Tensor:
+    """Put points in the place of word embeddings; positions that a model adds by itself (BigBird) stay."""
+    return points if points.shape[1] == output.shape[1] else torch.cat([points, output[:, points.shape[1] :]], dim=1)

@@ -1,0 +1,27 @@
+"""Heads of differentiable models: the torch side of `core.labels`."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from whylight.core.labels import CLIP, Head, ScoreSpace
+
+
+def columns(logits: Tensor, head: Head) -> Tensor:
+    """Return one column a label; a binary head's single logit z is read as -z and z."""
+    return torch.cat([-logits, logits], dim=-1) if head == "binary" else logits
+
+
+def scores(logits: Tensor, head: Head, space: ScoreSpace) -> Tensor:
+    """Turn logits `[..., labels]` into scores of the given space, differentiably."""
+    if space == "logit":
+        return logits
+    logits = logits.double()  # 1 - p of a sure prediction needs the digits
+    log_probability = logits.log_softmax(-1) if head == "softmax" else logsigmoid(logits)
+    if space == "log_probability":
+        return log_probability
+    probability = log_probability.exp()
+    if space == "probability":
+        return probability
+    clipped = probability.clamp(CLIP, 1 - CLIP)
+    return clipped.log() - (-clipped).log1p()

@@ -1,0 +1,193 @@
+"""From an example to token ids whose every piece knows its feature.
+
+A token belongs to the feature that holds its first non-space character; a token of white space alone joins the next
+feature. Special tokens belong to none. Offsets are Python character indices, so that they slice back for any Unicode.
+"""
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from whylight.core import segment
+from whylight.core.arrays import Ints
+from whylight.core.encoded import NO_FEATURE, Encoded, Long, Unit, Window
+from whylight.core.errors import InputError, ModelError
+from whylight.core.example import Example, Span
+from whylight.models import chunking
+
+Offsets = list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The tokens of one text: ids, the feature of each, and where words start."""
+
+    ids: Ints
+    feature: Ints
+    boundaries: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A stretch of a model's input: special tokens (part -1), or the place of a text."""
+
+    part: int
+    ids: Ints
+    type: int
+
+
+def check_text(example: Example) -> None:
+    """Refuse what no tokenizer can read and what holds nothing to explain."""
+    for name, text in zip(("text", "pair"), example.parts, strict=False):
+        if not isinstance(text, str):
+            raise InputError(f"the {name} must be a string, not {type(text).__name__}.")
+        if not text.strip():
+            raise InputError(f"the {name} is empty; there is no word to explain.")
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputError(f"the {name} holds half a character (a lone surrogate) at {error.start}.") from None
+
+
+def units(text: str, unit: Unit) -> Offsets:
+    """Return the offsets of the words or sentences of a text."""
+    return segment.sentences(text) if unit == "sentence" else segment.words(text)
+
+
+def encode(tokenizer: Any, example: Example, *, unit: Unit, long: Long, limit: int) -> Encoded:  # noqa: ANN401
+    """Encode an example into windows of at most `limit` tokens.
+
+    Args:
+        tokenizer: A fast Hugging Face tokenizer.
+        example: What to encode.
+        unit: What a feature is.
+        long: What to do with a text that does not fit.
+        limit: Tokens that the model reads at once, special ones included.
+    """
+    check_text(example)
+    parts: list[Part] = []
+    spans: list[Span] = []
+    for number, text in enumerate(example.parts):
+        part, offsets = _part(tokenizer, text, unit=unit, first=len(spans))
+        parts.append(part)
+        spans += [Span(number, start, end) for start, end in offsets]
+    if not any(len(part.ids) for part in parts):
+        raise InputError("the tokenizer leaves nothing of the text; there is no word to explain.")
+    slots = _layout(tokenizer, pair=example.pair is not None)
+    capacity = limit - sum(len(slot.ids) for slot in slots)
+    encoded = Encoded(example, unit, tuple(spans))
+    if sum(len(part.ids) for part in parts) <= capacity:
+        return Encoded(example, unit, encoded.spans, (_window(slots, parts),))
+    return _cut(encoded, slots, parts, capacity=capacity, long=long, limit=limit)
+
+
+def _part(tokenizer: Any, text: str, *, unit: Unit, first: int) -> tuple[Part, Offsets]:  # noqa: ANN401
+    """Tokenise one text; features are numbered from `first`."""
+    # split_special_tokens: a "[SEP]" that a user typed is text, not structure
+    tokens = tokenizer(
+        text, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True, verbose=False
+    )
+    offsets: Offsets = [(int(start), int(end)) for start, end in tokens["offset_mapping"]]
+    anchors = [_first_visible(text, start, end) for start, end in offsets]
+    words = _owners(anchors, units(text, "word"), len(text))
+    boundaries = [i for i in range(len(words)) if i == 0 or words[i] != words[i - 1]]
+    if unit == "word":
+        features, owners = units(text, unit), words
+    else:
+        features = units(text, unit) if unit == "sentence" else _token_spans(text, offsets)
+        owners = _owners(anchors, features, len(text))
+    return Part(np.asarray(tokens["input_ids"], dtype=np.int64), owners + first, boundaries), features
+
+
+def _first_visible(text: str, start: int, end: int) -> int | None:
+    return next((i for i in range(start, end) if not text[i].isspace()), None)
+
+
+def _owners(anchors: list[int | None], features: Offsets, length: int) -> Ints:
+    """Return the feature of each token; one without a visible character takes the next token's, else the last's."""
+    of_character = np.full(length, NO_FEATURE)
+    for number, (start, end) in enumerate(features):
+        of_character[start:end] = number
+    owners = np.full(len(anchors), NO_FEATURE)
+    following = len(features) - 1
+    for i in range(len(anchors) - 1, -1, -1):
+        anchor = anchors[i]
+        following = following if anchor is None else int(of_character[anchor])
+        owners[i] = following
+    return owners
+
+
+def _token_spans(text: str, offsets: Offsets) -> Offsets:
+    """Return the spans of visible tokens; tokens that share a character (byte-level pieces) share a span."""
+    spans: Offsets = []
+    for start, end in offsets:
+        visible = _first_visible(text, start, end)
+        if visible is None:
+            continue
+        if spans and visible < spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(spans[-1][1], end))
+        else:
+            spans.append((visible, end))
+    return spans
+
+
+def _layout(tokenizer: Any, *, pair: bool) -> list[Slot]:  # noqa: ANN401
+    """Find out where a tokenizer puts its special tokens, by looking at how it wraps a letter."""
+    probe = tokenizer("a", "b") if pair else tokenizer("a")
+    types = probe.get("token_type_ids") or [0] * len(probe["input_ids"])
+    sequence = [NO_FEATURE if s is None else s for s in probe.sequence_ids(0)]
+    slots = []
+    for (part, kind), group in groupby(range(len(sequence)), key=lambda i: (sequence[i], types[i])):
+        ids = [] if part >= 0 else [probe["input_ids"][i] for i in group]
+        slots.append(Slot(part, np.asarray(ids, dtype=np.int64), kind))
+    if {slot.part for slot in slots} - {NO_FEATURE} != set(range(2 if pair else 1)):
+        raise ModelError("the tokenizer does not say which of its tokens come from the text.")
+    return slots
+
+
+def _window(slots: list[Slot], parts: list[Part], *, cut: int = NO_FEATURE, span: tuple[int, int] = (0, 0)) -> Window:
+    """Assemble one row; of part `cut` only the tokens in `span` are taken."""
+    ids, types, feature = [], [], []
+    for slot in slots:
+        if slot.part == NO_FEATURE:
+            piece, owners = slot.ids, np.full(len(slot.ids), NO_FEATURE)
+        else:
+            chosen = slice(*span) if slot.part == cut else slice(None)
+            piece, owners = parts[slot.part].ids[chosen], parts[slot.part].feature[chosen]
+        ids.append(piece)
+        types.append(np.full(len(piece), slot.type))
+        feature.append(owners)
+    return Window(np.concatenate(ids), np.concatenate(types), np.concatenate(feature))
+
+
+def _cut(encoded: Encoded, slots: list[Slot], parts: list[Part], *, capacity: int, long: Long, limit: int) -> Encoded:
+    """Cut the longer part into windows; the shorter one stands in each of them."""
+    n_tokens = sum(len(part.ids) for part in parts) + limit - capacity
+    if long == "refuse":
+        raise InputError(
+            f"the text has {n_tokens} tokens and the model reads {limit}; use --long window, segments or truncate."
+        )
+    longer = max(range(len(parts)), key=lambda number: len(parts[number].ids))
+    room = capacity - sum(len(p.ids) for number, p in enumerate(parts) if number != longer)
+    if room < capacity // 2:
+        raise InputError(f"both texts are too long: the shorter one may have at most {capacity // 2} tokens.")
+    part = parts[longer]
+    spans = chunking.windows(len(part.ids), boundaries=part.boundaries, capacity=room)
+    rows = tuple(_window(slots, parts, cut=longer, span=span) for span in spans)
+    if long != "truncate":
+        note = f"{n_tokens} tokens read in {len(rows)} overlapping windows of at most {limit}"
+        how = "explained one by one, then blended" if long == "segments" else "the score is of their mean logit"
+        return Encoded(encoded.example, encoded.unit, encoded.spans, rows, (f"{note}; {how}",))
+    return _truncated(encoded, rows[0], longer=longer, note=f"truncated at {limit} of {n_tokens} tokens")
+
+
+def _truncated(encoded: Encoded, row: Window, *, longer: int, note: str) -> Encoded:
+    """Keep the features that the one window holds; those of the cut part beyond it do not exist for the model."""
+    last = max(int(i) for i in row.features if encoded.spans[i].part == longer)
+    kept = [i for i, span in enumerate(encoded.spans) if span.part != longer or i <= last]
+    number = np.full(encoded.n_features + 1, NO_FEATURE)
+    number[kept] = np.arange(len(kept))
+    window = Window(row.ids, row.types, number[row.feature])
+    return Encoded(encoded.example, encoded.unit, tuple(encoded.spans[i] for i in kept), (window,), (note,))

@@ -1,0 +1,119 @@
+"""Working on a user's model without leaving a trace: whatever a block changes is put back, also after an error."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+_CAPTURE_FLAG = "_output_capturing_hooks_installed"
+_HOOK_TABLES = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called")
+
+
+@contextmanager
+def unchanged(model: nn.Module) -> Iterator[None]:
+    """Hold a model in evaluation mode with frozen parameters; mode, flags and attention type come back afterwards."""
+    modes = [(module, module.training) for module in model.modules()]
+    flags = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
+    try:
+        model.eval()
+        model.requires_grad_(False)  # noqa: FBT003  torch's own signature
+        with _same_attention_type(model):
+            yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+        for parameter, flag in flags:
+            parameter.requires_grad_(flag)
+
+
+def is_block_sparse(model: nn.Module) -> bool:
+    """Say whether a model attends in blocks (BigBird), so that its answer depends on how far a row is padded."""
+    return any(getattr(module, "attention_type", None) == "block_sparse" for module in model.modules())
+
+
+@contextmanager
+def _same_attention_type(model: nn.Module) -> Iterator[None]:
+    """Undo the switch to full attention that BigBird makes on a short input and then keeps.
+
+    It puts new modules in the place of the old ones, and draws their first weights from the global generator.
+    """
+    if not is_block_sparse(model):
+        yield
+        return
+    parts = [(module, dict(module._modules), getattr(module, "attention_type", None)) for module in model.modules()]  # noqa: SLF001
+    try:
+        with torch.random.fork_rng():
+            yield
+    finally:
+        for module, children, kind in parts:
+            module._modules.update(children)  # noqa: SLF001
+            if kind is not None:
+                module.attention_type = kind
+
+
+@contextmanager
+def eager_attention(model: Any) -> Iterator[None]:  # noqa: ANN401  any transformers model
+    """Compute attention step by step inside the block, because fused kernels return no weights."""
+    before = model.config._attn_implementation  # noqa: SLF001  transformers offers no public reader
+    with ExitStack() as stack:
+        if before != "eager":
+            model.set_attn_implementation("eager")
+            stack.callback(model.set_attn_implementation, before)
+        stack.enter_context(_same_hooks(model))
+        yield
+
+
+@contextmanager
+def word_embeddings(model: Any, replace: Callable[[Tensor], Tensor]) -> Iterator[None]:  # noqa: ANN401
+    """Put something else in the place of the word embeddings, while the model still gets its ids.
+
+    Passing `inputs_embeds` instead would change positions (RoBERTa) or the pooled token (decoders).
+    """
+
+    def hook(_module: nn.Module, _args: object, output: Tensor) -> Tensor:
+        return replace(output)
+
+    handle = model.get_input_embeddings().register_forward_hook(hook)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+@contextmanager
+def padding_token(model: Any, ids: Tensor, pad: int | None) -> Iterator[int]:  # noqa: ANN401
+    """Give a decoder without a padding token one for the time of a batch: an id that does not occur in it.
+
+    Such a model refuses batches, and with one it finds the last token of a row by it.
+    """
+    config = model.config.get_text_config()
+    known = config.pad_token_id if config.pad_token_id is not None else pad
+    if known is not None and config.pad_token_id is not None:
+        yield known
+        return
+    used = set(torch.unique(ids).tolist())
+    free = known if known is not None and known not in used else next(i for i in range(len(used) + 1) if i not in used)
+    config.pad_token_id = free
+    try:
+        yield free
+    finally:
+        config.pad_token_id = None
+
+
+@contextmanager
+def _same_hooks(model: nn.Module) -> Iterator[None]:
+    """Remove the hooks that transformers installs for good when attention is first asked for."""
+    modules = list(model.modules())
+    before = [{table: set(getattr(m, table)) for table in _HOOK_TABLES} for m in modules]
+    unmarked = [m for m in modules if _CAPTURE_FLAG not in m.__dict__]
+    try:
+        yield
+    finally:
+        for module, tables in zip(modules, before, strict=True):
+            for table, keys in tables.items():
+                for key in set(getattr(module, table)) - keys:
+                    del getattr(module, table)[key]
+        for module in unmarked:
+            module.__dict__.pop(_CAPTURE_FLAG, None)

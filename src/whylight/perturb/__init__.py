@@ -1,0 +1,1 @@
+"""Removers: what it means that a feature is absent."""
