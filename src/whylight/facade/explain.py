@@ -1,0 +1,296 @@
+"""Explaining: the function behind `wl.explain` and `whylight explain`."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from whylight.core.arrays import Floats
+from whylight.core.encoded import LONG, UNITS, Long, Unit
+from whylight.core.errors import InputError, ModelError, SettingError, unknown
+from whylight.core.example import Example
+from whylight.core.explanation import Explanation, JsonValue, Provenance
+from whylight.core.labels import CLIP, ScoreSpace, TargetSpec, check_score_space
+from whylight.core.registry import METHODS, Spec
+from whylight.facade import provide
+from whylight.facade.bar import progress_bar
+from whylight.facade.case import Case, open_case
+from whylight.facade.compatible import require
+from whylight.views.classifier import Classifier, Differentiable, Request
+from whylight.views.game import Game
+from whylight.views.gradient import GradientView
+from whylight.views.positions import PIECES, Pieces
+
+Input = str | tuple[str, str] | Example
+T = TypeVar("T", bound=str)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What is asked of every method alike; None stands for the classifier's own default.
+
+    Attributes:
+        target: Which labels to explain.
+        unit: What a feature is.
+        remover: What "removed" means.
+        score: Which score to explain.
+        long: What to do with a text longer than the model reads.
+        pieces: How a word's score comes from those of its tokens.
+    """
+
+    target: TargetSpec = "predicted"
+    unit: Unit = "word"
+    remover: str | None = None
+    score: ScoreSpace | None = None
+    long: Long = "window"
+    pieces: Pieces = "sum"
+
+    @classmethod
+    def parse(
+        cls, *, target: TargetSpec, unit: str, remover: str | None, score: str | None, long: str, pieces: str
+    ) -> "Options":
+        """Check what a user typed; a name that does not exist is refused with those that do."""
+        return cls(
+            target=target,
+            unit=choice("unit", unit, UNITS),
+            remover=remover,
+            score=None if score is None else check_score_space(score),
+            long=choice("long", long, LONG),
+            pieces=choice("pieces", pieces, PIECES),
+        )
+
+
+@overload
+def explain(
+    classifier: Classifier,
+    inputs: Input,
+    *,
+    method: str | None = None,
+    target: TargetSpec = ...,
+    **options: Any,  # noqa: ANN401  as below
+) -> Explanation: ...
+
+
+@overload
+def explain(
+    classifier: Classifier,
+    inputs: Input | Sequence[Input],
+    *,
+    method: str | Sequence[str] | None = None,
+    target: TargetSpec = ...,
+    **options: Any,  # noqa: ANN401
+) -> list[Explanation]: ...
+
+
+def explain(  # noqa: PLR0913  the public call: every argument but two is optional and named
+    classifier: Classifier,
+    inputs: Input | Sequence[Input],
+    *,
+    method: str | Sequence[str] | None = None,
+    target: TargetSpec = "predicted",
+    unit: str = "word",
+    remover: str | None = None,
+    score: str | None = None,
+    long: str = "window",
+    pieces: str = "sum",
+    progress: bool = True,
+    **settings: object,
+) -> Explanation | list[Explanation]:
+    """Say which words made a classifier decide.
+
+    Args:
+        classifier: What `wl.load` returned.
+        inputs: A text, a pair `(text, text)`, or a list of these.
+        method: A method or a list of them; by default `integrated_gradients`, or `kernel_shap` for a callable.
+        target: `"predicted"`, `"all"`, a label, an index, or a list of labels and indices.
+        unit: `word`, `token` or `sentence`.
+        remover: `mask`, `delete`, `pad`, `unk` or `zero`; by default what suits the model.
+        score: `logit`, `probability`, `log_odds` or `log_probability`; by default the logit where there is one.
+        long: `window`, `segments`, `truncate` or `refuse`, for texts longer than the model reads.
+        pieces: `sum`, `max` or `mean` of the scores of a word's tokens.
+        progress: Show a progress bar on work that takes longer than two seconds.
+        **settings: Settings of the methods, e.g. `samples=500`.
+
+    Returns:
+        An `Explanation` for one text and at most one method, else a list: all methods of the first text, and so on.
+
+    Example:
+        >>> import whylight as wl
+        >>> ex = wl.explain(wl.load(), "A gripping, moving film.", method="occlusion")
+        >>> max(ex.as_list(), key=lambda pair: pair[1])[0]
+        'moving'
+    """
+    options = Options.parse(target=target, unit=unit, remover=remover, score=score, long=long, pieces=pieces)
+    single = isinstance(inputs, str | tuple | Example)
+    several = [inputs] if isinstance(inputs, str | tuple | Example) else _listed(inputs)
+    names = [method] if isinstance(method, str) else method
+    explanations = explain_all(
+        classifier, several, methods=names, options=options, settings=settings, progress=progress
+    )
+    return explanations[0] if single and (method is None or isinstance(method, str)) else explanations
+
+
+def explain_all(
+    classifier: Classifier,
+    inputs: Iterable[Input],
+    *,
+    methods: Sequence[str] | None,
+    options: Options,
+    settings: Mapping[str, object],
+    progress: bool = True,
+) -> list[Explanation]:
+    """Explain every input by every method; all methods of the first input come first.
+
+    Args:
+        classifier: The classifier.
+        inputs: Texts and pairs.
+        methods: Names of methods, or None for the default.
+        options: What is asked of every method alike.
+        settings: Settings of the methods.
+        progress: Show a progress bar on work that takes longer than two seconds.
+    """
+    specs = [METHODS[name] for name in _names(classifier, methods)]
+    for spec in specs:
+        require(spec, classifier)
+    assigned = share_settings(specs, settings)
+    check_score(classifier, options.score)
+    check_remover(classifier, options.remover)
+    examples = [as_example(one) for one in inputs]
+    explanations = []
+    with progress_bar(len(examples) * len(specs), shown=progress) as step:
+        for example in examples:
+            case = open_case(classifier, example, unit=options.unit, long=options.long)
+            for spec, own in zip(specs, assigned, strict=True):
+                step(spec.name)
+                explanations.append(explain_case(case, spec, own, options))
+    return explanations
+
+
+def explain_case(case: Case, spec: Spec, settings: Mapping[str, JsonValue], options: Options) -> Explanation:
+    """Explain a case by one method, whose settings are complete."""
+    classifier = case.classifier
+    space, remover = check_score(classifier, options.score), check_remover(classifier, options.remover)
+    targets, notes = case.targets(options.target)
+    request = Request(targets, space, options.pieces)
+    started = time.perf_counter()
+    scores, gap, settings = _run(case, spec, settings, request, remover)
+    seconds = time.perf_counter() - started
+    if not np.isfinite(scores).all():
+        raise ModelError(f"'{spec.name}' produced a score that is not a finite number.")
+    if space == "log_odds":
+        notes = [*notes, f"probabilities are clipped to [{CLIP:g}, 1 - {CLIP:g}] before log-odds are taken"]
+    receipt = Provenance(
+        model=classifier.identity,
+        method=spec.name,
+        settings=settings,
+        unit=options.unit,
+        remover=remover if request.meter.asked else None,
+        score=space,
+        signed=_signed(spec, settings),
+        class_specific=spec.facts["class_specific"],
+        forward_passes=request.meter.forward_passes,
+        backward_passes=request.meter.backward,
+        seconds=seconds,
+        completeness_gap=gap,
+        notes=(*case.encoded.notes, *notes, *dict.fromkeys(request.meter.notes)),
+    )
+    return Explanation(case.encoded.example, case.encoded.spans, targets, scores, case.prediction, receipt)
+
+
+def share_settings(specs: Sequence[Spec], given: Mapping[str, object]) -> list[dict[str, JsonValue]]:
+    """Give each method those of the settings that it knows; a name that none knows is refused."""
+    known = sorted({name for spec in specs for name in spec.settings})
+    for name in given:
+        if name not in known:
+            raise unknown(f"setting of {' or '.join(repr(s.name) for s in specs)}", name, known)
+    return [s.complete_settings({n: v for n, v in given.items() if n in s.settings}) for s in specs]
+
+
+def as_example(value: Input) -> Example:
+    """Turn what a user passes for one input into an example."""
+    if isinstance(value, Example):
+        return value
+    if isinstance(value, str):
+        return Example(value)
+    if isinstance(value, tuple) and len(value) == 2 and all(isinstance(one, str) for one in value):  # noqa: PLR2004
+        return Example(*value)
+    raise InputError(f"an input is a text or a pair of two texts, not {type(value).__name__}.")
+
+
+def _listed(inputs: Iterable[Input]) -> Iterable[Input]:
+    if isinstance(inputs, Iterable) and not isinstance(inputs, Mapping | bytes):
+        return inputs
+    raise InputError(f"give a text, a pair of two texts or a list of these, not {type(inputs).__name__}.")
+
+
+def choice(kind: str, value: str, choices: tuple[T, ...]) -> T:
+    """Return the choice that a value names, or raise the error that lists them."""
+    for one in choices:
+        if one == value:
+            return one
+    raise unknown(f"value for '{kind}'", value, choices)
+
+
+def check_score(classifier: Classifier, score: ScoreSpace | None) -> ScoreSpace:
+    """Return the score space to use, or say which ones exist for the classifier."""
+    if score is not None and score not in classifier.score_spaces:
+        raise SettingError(f"{classifier.kind} has no score '{score}'; use {', '.join(classifier.score_spaces)}.")
+    return score or classifier.score_spaces[0]
+
+
+def check_remover(classifier: Classifier, remover: str | None) -> str:
+    """Return the remover to use, or say which ones work on the classifier."""
+    if remover is not None and remover not in classifier.removers:
+        raise unknown(f"remover for {classifier.kind}", remover, classifier.removers)
+    return remover or classifier.removers[0]
+
+
+def _names(classifier: Classifier, methods: Sequence[str] | None) -> list[str]:
+    if methods is None:
+        return ["integrated_gradients" if isinstance(classifier, Differentiable) else "kernel_shap"]
+    names = list(dict.fromkeys(methods))
+    if not names:
+        raise SettingError("the list of methods is empty; give at least one.")
+    return names
+
+
+def _run(
+    case: Case, spec: Spec, settings: Mapping[str, JsonValue], request: Request, remover: str
+) -> tuple[Floats, tuple[float, ...] | None, Mapping[str, JsonValue]]:
+    """Apply a method to every part of a case and add up; return scores, completeness gap and resolved settings."""
+    rows = len(request.targets) if spec.facts["class_specific"] else 1
+    scores, gap = np.zeros((rows, case.encoded.n_features)), np.zeros(rows)
+    promised = spec.facts["complete"] and settings.get("pooling", "sum") == "sum"
+    for part in provide.parts(case, spec, request, remover=remover):
+        settings = _resolved(settings, part.views)
+        own = np.asarray(spec.function(*part.views, **settings), dtype=np.float64)
+        if own.shape != (rows, len(part.features)):
+            raise ModelError(f"'{spec.name}' returned shape {own.shape} instead of {(rows, len(part.features))}.")
+        scores[:, part.features] += own * part.weights
+        promised = promised and part.complete
+        if promised:
+            gap += (own.sum(axis=1) - _difference(part.views[0], settings)) * part.weights[0]
+    return scores, tuple(gap.tolist()) if promised else None, settings
+
+
+def _signed(spec: Spec, settings: Mapping[str, JsonValue]) -> bool:
+    """Say whether scores carry a sign: where embeddings are pooled, only their sum does."""
+    return settings["pooling"] == "sum" if "pooling" in settings else bool(spec.facts["signed"])
+
+
+def _resolved(settings: Mapping[str, JsonValue], views: tuple[Any, ...]) -> Mapping[str, JsonValue]:
+    """Name in the receipt the baseline that `auto` stands for."""
+    for view in views:
+        if isinstance(view, GradientView) and "baseline" in settings:
+            name: Any = settings["baseline"]
+            return {**settings, "baseline": view.baseline_name(name)}
+    return settings
+
+
+def _difference(view: Game | GradientView, settings: Mapping[str, Any]) -> Floats:
+    """Return score(input) - score(baseline), what complete scores sum to."""
+    if isinstance(view, Game):
+        return view.full - view.empty
+    return view.score(view.inputs) - view.score(view.baseline(settings["baseline"]))

@@ -1,0 +1,21 @@
+"""Attention rollout: attention followed through all layers, the residual connection counted as attention to oneself.
+
+    R = B_L ... B_1,   B_l = row-normalised (A_l + I) / 2,   a = r R,   r the row that the head reads
+
+Not specific to a class. Reference: Abnar and Zuidema 2020. Cost: one forward pass.
+Edin et al. 2024's code adds I / 2 without normalising rows, and takes a softmax over the wrong axis.
+"""
+
+import torch
+
+from whylight.core.arrays import Floats
+from whylight.core.registry import method
+from whylight.methods._rollout import follow, with_residual
+from whylight.views.trace import TraceView
+
+
+@method(cite="abnar2020", signed=False, class_specific=False)
+def attention_rollout(trace: TraceView) -> Floats:
+    """Score each word by how much attention reaches it through all layers."""
+    layers = torch.stack([with_residual(layer.mean(0)) for layer in trace.attention])
+    return trace.to_features(follow(layers, trace.pool)[None])

@@ -1,0 +1,28 @@
+"""Occlusion, also leave-one-out: how much the score drops without a feature.
+
+    a_i = f(x) - f(x without i)
+
+With a window wider than 1 a feature gets the mean drop of the windows that cover it.
+Reference: Zeiler and Fergus 2014; Li et al. 2016. Cost: one forward pass a feature, and one.
+The first paper's code takes absolute values; here the sign stays.
+"""
+
+import numpy as np
+
+from whylight.core.arrays import Floats
+from whylight.core.errors import SettingError
+from whylight.core.registry import method
+from whylight.views.game import Game
+
+
+@method(cite="zeiler2014", signed=True)
+def occlusion(game: Game, *, window: int = 1) -> Floats:
+    """Score each feature by the drop in the target's score without it."""
+    if window < 1:
+        raise SettingError(f"the setting 'window' must be at least 1, not {window}.")
+    width = min(window, game.n_features)
+    starts = np.arange(game.n_features - width + 1)[:, None]
+    features = np.arange(game.n_features)
+    covered = (features >= starts) & (features < starts + width)  # [windows, features]
+    drops = game.full - game(~covered)  # [windows, targets]
+    return np.asarray(drops.T @ covered / covered.sum(axis=0))

@@ -1,0 +1,17 @@
+"""Saliency: the size of the gradient at a word.
+
+    a_i = || d f / d x_i ||
+
+Reference: Simonyan et al. 2014; Li et al. 2016. Cost: one forward pass, one backward pass a target.
+"""
+
+from whylight.core.arrays import Floats
+from whylight.core.registry import method
+from whylight.views.gradient import GradientView
+from whylight.views.positions import Pooling, pool
+
+
+@method(cite="simonyan2014", signed=False)
+def saliency(view: GradientView, *, pooling: Pooling = "l2") -> Floats:
+    """Score each word by the norm of the gradient at its embedding."""
+    return view.to_features(pool(view.gradient(), pooling))

@@ -1,0 +1,1 @@
+"""Metrics, one file each: typed functions of an explanation and one piece of evidence."""
