@@ -1,0 +1,169 @@
+"""`whylight explain`: explain texts from the command line."""
+
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from io import StringIO
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+from rich.console import Console
+
+from whylight.core.errors import InputError, SettingError, unknown
+from whylight.core.explanation import Explanation
+from whylight.core.labels import HEADS, Head
+from whylight.report import page, terminal
+
+PLAIN_WIDTH = 100
+
+
+class Format(StrEnum):
+    """How explanations are printed."""
+
+    text = "text"
+    json = "json"
+    html = "html"
+
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+whylight explain "A gripping, moving film, though the ending drags."
+
+whylight explain "A gripping film." --method lime --method attingrad --set samples=1000
+
+whylight explain --file note.txt --model ./my-model --target all --format html --out note.html
+
+whylight explain "A man sleeps." --pair "A person rests." --model ./my-nli-model --format json
+"""
+
+
+def explain(  # noqa: PLR0913  one parameter an option
+    *,
+    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT...", help="Texts to explain.")] = None,
+    file: Annotated[Path | None, typer.Option(help="Read one text from this file ('-': standard input).")] = None,
+    lines: Annotated[
+        bool, typer.Option("--lines", help="With --file: every line that is not blank is a text.")
+    ] = False,
+    pair: Annotated[str | None, typer.Option(help="Second text of a pair task, e.g. the hypothesis.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="Folder or hub id of a classifier. [dim]\\[default: the bundled sentiment model][/]"),
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Method, may be repeated; `whylight methods` lists them.")
+    ] = None,
+    target: Annotated[str, typer.Option(help="predicted, all, a label or an index.")] = "predicted",
+    unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
+    remover: Annotated[
+        str | None, typer.Option(help="mask, unk, delete, pad or zero. [dim]\\[default: what suits the model][/]")
+    ] = None,
+    score: Annotated[
+        str | None, typer.Option(help="logit, probability, log_odds or log_probability. [dim]\\[default: logit][/]")
+    ] = None,
+    long: Annotated[
+        str, typer.Option(help="For texts the model cannot read at once: window, segments, truncate, refuse.")
+    ] = "window",
+    pieces: Annotated[str, typer.Option(help="A word's score from its tokens': sum, max or mean.")] = "sum",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of a method, may be repeated.")
+    ] = None,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="text, json (one object a line) or html.")
+    ] = Format.text,
+    out: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
+    head: Annotated[
+        str | None, typer.Option(help="softmax, sigmoid or binary, where the model does not say which.")
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Read at most this many tokens at once.")] = None,
+    allow_pickle: Annotated[
+        bool, typer.Option("--allow-pickle", help="Load pickled weights; they can run code.")
+    ] = False,
+) -> None:
+    """Say which words made a classifier decide."""
+    inputs = _with_pair(_texts(texts or [], file, lines=lines), pair)
+    given = _settings(settings or [])
+    _refuse_missing_folder(out)
+    from whylight.facade.explain import Options, explain_all  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.models.load import load  # noqa: PLC0415
+
+    options = Options.parse(target=target, unit=unit, remover=remover, score=score, long=long, pieces=pieces)
+    classifier = load(model, head=_head(head), max_tokens=max_tokens, allow_pickle=allow_pickle)
+    explanations = explain_all(classifier, inputs, methods=method or None, options=options, settings=given)
+    _show(explanations, output_format, out)
+
+
+explain.__doc__ = f"{explain.__doc__}\n{EXAMPLES}"
+
+
+def _texts(texts: list[str], file: Path | None, *, lines: bool) -> list[str]:
+    """Collect the texts from the arguments and the file."""
+    if file is None:
+        if not texts:
+            raise InputError(
+                'there is nothing to explain; give a text or --file, e.g. whylight explain "A gripping film."'
+            )
+        return texts
+    try:
+        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read '{file}': {error.strerror}.") from None
+    try:
+        content = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"'{file}' is not UTF-8 (byte {error.start}); convert it first, e.g. with iconv.") from None
+    found = [line for line in content.splitlines() if line.strip()] if lines else [content]
+    if not any(one.strip() for one in found):
+        raise InputError(f"'{file}' is empty; there is no word to explain.")
+    return [*texts, *found]
+
+
+def _with_pair(texts: list[str], pair: str | None) -> Sequence[str | tuple[str, str]]:
+    return texts if pair is None else [(text, pair) for text in texts]
+
+
+def _settings(given: list[str]) -> dict[str, str]:
+    settings = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            raise SettingError(f"--set takes NAME=VALUE, e.g. --set samples=500, not '{one}'.")
+        settings[name.strip().replace("-", "_")] = value.strip()
+    return settings
+
+
+def _head(name: str | None) -> Head | None:
+    for head in HEADS:
+        if name == head:
+            return head
+    if name is not None:
+        raise unknown("head", name, HEADS)
+    return None
+
+
+def _refuse_missing_folder(out: Path | None) -> None:
+    """Say before the work, not after it, that its result has no place to go."""
+    if out is not None and not out.parent.is_dir():
+        raise InputError(f"cannot write '{out}': there is no folder '{out.parent}'.")
+
+
+def _show(explanations: list[Explanation], output_format: Format, out: Path | None) -> None:
+    if output_format is Format.text and out is None:
+        terminal.render(explanations, console=Console())
+        return
+    content = _content(explanations, output_format)
+    if out is None:
+        sys.stdout.write(content)
+    else:
+        page.write(out, content)
+
+
+def _content(explanations: list[Explanation], output_format: Format) -> str:
+    if output_format is Format.json:
+        return "".join(f"{one.to_json()}\n" for one in explanations)
+    if output_format is Format.html:
+        return page.page(explanations)
+    plain = Console(file=StringIO(), width=PLAIN_WIDTH)
+    terminal.render(explanations, console=plain)
+    return cast("StringIO", plain.file).getvalue()

@@ -1,0 +1,50 @@
+"""`whylight methods` and `whylight metrics`: what there is, read from the signatures."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from whylight.core.registry import METHODS, METRICS, Spec
+
+
+def methods(
+    *, model: Annotated[str | None, typer.Option(help="Say which of them work with this classifier.")] = None
+) -> None:
+    """List the methods, what they look at and their settings."""
+    reasons: dict[str, str | None] = {}
+    if model is not None:
+        from whylight.facade.compatible import compatible  # noqa: PLC0415  torch loads only when it is needed
+        from whylight.models.load import load  # noqa: PLC0415
+
+        reasons = compatible(load(model))
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("method", "looks at", "sign", "settings and defaults", "what it does"):
+        table.add_column(column)
+    for name in METHODS.names():
+        spec = METHODS[name]
+        works = spec.summary if reasons.get(name) is None else f"does not work here: {reasons[name]}"
+        sign = "yes" if spec.facts["signed"] else "no"
+        table.add_row(name, _consumed(spec), sign, _settings(spec), works)
+    Console().print(table)
+
+
+def metrics() -> None:
+    """List the metrics, the evidence they need and their settings."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("metric", "evidence", "better", "settings and defaults", "what it measures"):
+        table.add_column(column)
+    for name in METRICS.names():
+        spec = METRICS[name]
+        better = "higher" if spec.facts["higher_is_better"] else "lower"
+        table.add_row(name, _consumed(spec, skip=1), better, _settings(spec), spec.summary)
+    Console().print(table)
+
+
+def _consumed(spec: Spec, *, skip: int = 0) -> str:
+    return ", ".join(view.__name__ for view in spec.consumes[skip:])
+
+
+def _settings(spec: Spec) -> str:
+    return ", ".join(f"{setting.name}={setting.default}" for setting in spec.settings.values())

@@ -1,0 +1,1 @@
+"""Reports: explanations as a notebook fragment, a web page or terminal output."""
