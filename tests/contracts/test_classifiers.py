@@ -1,0 +1,239 @@
+"""Views of every architecture are views of the same function that Hugging Face computes."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import quick
+import tiny
+from whylight.core.encoded import Rows
+from whylight.models.load import load
+from whylight.views.meter import Meter
+
+every_architecture = pytest.mark.parametrize("architecture", tiny.ARCHITECTURES)
+TEXTS = ["good", "The acting was never dull, but the plot drags!", "films, scripts and endings"]
+PAIR = ("The plot is good", "this film was not dull")
+
+
+def close(found: Any, expected: Any, tolerance: float = 1e-5) -> None:
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * max(1.0, np.abs(expected).max()))
+
+
+def cases() -> list[tuple[str, str | None]]:
+    return [*((text, None) for text in TEXTS), PAIR]
+
+
+@every_architecture
+def test_ids_and_types_are_those_of_the_tokenizer(architecture: str) -> None:
+    clf = quick.classifier(architecture)
+    for text, pair in cases():
+        (window,) = quick.encode(clf, text, pair).windows
+        expected = clf.tokenizer(text, pair)
+        assert window.ids.tolist() == expected["input_ids"]
+        assert window.types.tolist() == expected.get("token_type_ids", [0] * len(window.ids))
+        assert bool(window.types.any()) == (pair is not None and tiny.style_of(architecture) == "bert")
+        sequence = expected.sequence_ids(0)
+        assert [owner == -1 for owner in window.feature.tolist()] == [part is None for part in sequence]
+
+
+@every_architecture
+def test_the_game_of_the_untouched_text_is_the_model(architecture: str) -> None:
+    clf = quick.classifier(architecture, num_labels=3)
+    for text, pair in cases():
+        encoded = quick.encode(clf, text, pair)
+        for remover in clf.removers:
+            outcomes = clf.outcomes(encoded, remover=remover, cache={}, meter=Meter())
+            close(outcomes(np.ones((1, encoded.n_features), dtype=bool))[0], quick.plain_logits(clf, text, pair))
+
+
+@every_architecture
+def test_the_gradient_view_at_its_own_inputs_is_the_model(architecture: str) -> None:
+    clf = quick.classifier(architecture, num_labels=3)
+    for text, pair in cases():
+        view = clf.gradient_view(quick.encode(clf, text, pair), quick.request(clf))
+        close(view.score(view.inputs), quick.plain_logits(clf, text, pair))
+
+
+@every_architecture
+def test_the_gradient_is_that_of_the_model(architecture: str) -> None:
+    clf = quick.classifier(architecture)
+    view = clf.gradient_view(quick.encode(clf, TEXTS[1]), quick.request(clf))
+    generator = torch.Generator().manual_seed(0)
+    direction = torch.randn(view.inputs.shape, generator=generator)
+    direction /= direction.norm()
+    along = (view.gradient() * direction).sum((1, 2)).numpy()
+    step = 1e-2 * float(view.inputs.norm()) ** 0.5
+    estimates = []
+    for width in (step, step / 2):
+        ahead, behind = view.score(view.inputs + width * direction), view.score(view.inputs - width * direction)
+        estimates.append((ahead - behind) / (2 * width))
+    richardson = (4 * estimates[1] - estimates[0]) / 3
+    np.testing.assert_allclose(along, richardson, rtol=0.05, atol=0.02 * float(view.gradient().norm()))
+
+
+@every_architecture
+@pytest.mark.parametrize("space", ["logit", "probability", "log_odds", "log_probability"])
+def test_game_and_gradient_view_agree_on_every_score_space(architecture: str, space: Any) -> None:
+    clf = quick.classifier(architecture, num_labels=3)
+    encoded = quick.encode(clf, TEXTS[1])
+    view = clf.gradient_view(encoded, quick.request(clf, space))
+    outcomes = clf.outcomes(encoded, remover="zero", cache={}, meter=Meter())
+    logits = outcomes(np.ones((1, encoded.n_features), dtype=bool))[0]
+    close(view.score(view.inputs), clf.labels.scores(logits, space))
+
+
+@every_architecture
+@pytest.mark.parametrize("name", ["mask", "unk", "pad", "zero"])
+def test_a_baseline_is_what_the_remover_of_that_name_leaves(architecture: str, name: Any) -> None:
+    clf = quick.classifier(architecture)
+    assert set(clf.removers) - {"delete"} == set(
+        clf.gradient_view(quick.encode(clf, "a"), quick.request(clf))._baselines
+    )
+    if name not in clf.removers:
+        assert (architecture, name) in {("llama", "mask"), ("llama", "pad")}
+        return
+    encoded = quick.encode(clf, TEXTS[1])
+    view = clf.gradient_view(encoded, quick.request(clf))
+    outcomes = clf.outcomes(encoded, remover=name, cache={}, meter=Meter())
+    close(view.score(view.baseline(name)), outcomes(np.zeros((1, encoded.n_features), dtype=bool))[0])
+
+
+@every_architecture
+def test_batch_padding_is_masked(architecture: str) -> None:
+    clf = quick.classifier(architecture)
+    windows = [quick.encode(clf, text).windows[0] for text in TEXTS]
+    lengths = np.asarray([len(window.ids) for window in windows])
+    ids = np.full((len(windows), lengths.max()), 7)  # what stands in the padding must not matter
+    types = np.zeros_like(ids)
+    for row, window in enumerate(windows):
+        ids[row, : lengths[row]] = window.ids
+    with torch.no_grad():
+        together = clf._logits(Rows(ids, types, lengths))
+    for row, text in enumerate(TEXTS):
+        close(together[row], quick.plain_logits(clf, text))
+
+
+@every_architecture
+def test_the_attention_of_a_trace_is_a_distribution_that_the_model_used(architecture: str) -> None:
+    clf = quick.classifier(architecture)
+    encoded = quick.encode(clf, TEXTS[1])
+    trace = clf.trace_view(encoded, quick.request(clf))
+    n = len(encoded.windows[0].ids)
+    assert len(trace.attention) == 2
+    for layer in trace.attention:
+        assert layer.shape == (2, n, n)
+        assert bool((layer >= 0).all())
+        np.testing.assert_allclose(layer.sum(-1), 1, atol=1e-5)
+    row = trace.pool @ trace.attention[-1].mean(0)
+    np.testing.assert_allclose(row.sum(), 1, atol=1e-5)
+    eager = quick.classifier(architecture).model
+    before = eager.config._attn_implementation
+    model = tiny.model(architecture)  # a twin with the same weights
+    model.set_attn_implementation("eager")
+    inputs = {"input_ids": torch.as_tensor(encoded.windows[0].ids)[None]}
+    with torch.no_grad():
+        expected = model(**inputs, attention_mask=torch.ones(1, n), output_attentions=True).attentions
+    for layer, other in zip(trace.attention, expected, strict=True):
+        np.testing.assert_allclose(layer, other[0], atol=1e-5)
+    assert eager.config._attn_implementation == before
+
+
+@every_architecture
+def test_the_pooled_row_is_the_one_that_the_head_reads(architecture: str) -> None:
+    clf = quick.classifier(architecture)
+    encoded = quick.encode(clf, TEXTS[1])
+    n = len(encoded.windows[0].ids)
+    expected = np.zeros(n)
+    if architecture == "llama":
+        expected[-1] = 1
+    elif architecture == "modernbert_mean":
+        expected[:] = 1 / n
+    else:
+        expected[0] = 1
+    np.testing.assert_allclose(clf.trace_view(encoded, quick.request(clf)).pool.numpy(), expected, atol=1e-7)
+
+
+@every_architecture
+def test_attention_gradients_agree_with_the_model_run_by_hand(architecture: str) -> None:
+    clf = quick.classifier(architecture)
+    encoded = quick.encode(clf, TEXTS[1])
+    found = clf.trace_view(encoded, quick.request(clf)).attention_gradient()
+    model = tiny.model(architecture)
+    model.set_attn_implementation("eager")
+    ids = torch.as_tensor(encoded.windows[0].ids)[None]
+    output = model(input_ids=ids, attention_mask=torch.ones_like(ids), output_attentions=True)
+    for column in range(2):
+        (expected,) = torch.autograd.grad(output.logits[0, column], output.attentions[-1], retain_graph=True)
+        np.testing.assert_allclose(found[column], expected[0], atol=1e-5 * float(expected.abs().max()))
+
+
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "llama"])
+@pytest.mark.parametrize("remover", ["unk", "delete"])
+def test_a_decoder_pads_with_what_does_not_occur(architecture: str, remover: str) -> None:
+    """Rows of different lengths in one batch: each must be read up to its own last token."""
+    clf = quick.classifier(architecture)
+    encoded = quick.encode(clf, "good plot but the ending drags")
+    keep = np.asarray([[1, 1, 1, 1, 1, 1], [0, 1, 0, 0, 1, 0], [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]], dtype=bool)
+    together = clf.outcomes(encoded, remover=remover, cache={}, meter=Meter())(keep)
+    for row, mask in enumerate(keep):
+        alone = clf.outcomes(encoded, remover=remover, cache={}, meter=Meter())(mask[None])[0]
+        close(together[row], alone)
+
+
+def test_a_decoder_is_never_masked_with_the_token_that_marks_the_end_of_a_text() -> None:
+    """The head reads the last token that is not padding; a removed last word must not move it."""
+    model = tiny.model("llama")
+    model.config.pad_token_id = tiny.tokenizer("llama").unk_token_id  # as many published decoders have it
+    clf = load(model, tiny.tokenizer("llama"))
+    encoded = quick.encode(clf, "good plot")
+    keep = np.asarray([[True, False]])
+    for remover in clf.removers:
+        if remover == "delete":
+            continue
+        view = clf.gradient_view(encoded, quick.request(clf))
+        point = view.inputs.clone()
+        point[-1] = view.baseline(remover)[-1]  # type: ignore[arg-type]  # removers and baselines share names
+        removed = clf.outcomes(encoded, remover=remover, cache={}, meter=Meter())(keep)[0]
+        close(removed, view.score(point))
+
+
+def test_sparse_attention_does_not_depend_on_the_batch() -> None:
+    from test_untouched import sparse_bigbird  # noqa: PLC0415  built there, used once more
+
+    clf = load(sparse_bigbird(), tiny.tokenizer())
+    text = " ".join(["the films were never dull but the plot drags"] * 4)  # words of one to four pieces
+    found = []
+    for budget in (1, 100_000):
+        clf.engine.token_budget = budget
+        found.append(quick.run(clf, text, "occlusion", remover="delete").scores)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-5 * np.abs(found[0]).max())
+
+
+def test_running_out_of_memory_halves_the_batch_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    clf = tiny.classifier("bert")
+    expected = quick.run(clf, quick.TEXT, "occlusion").scores
+    forward, sizes = clf.engine._forward, []
+
+    def small(rows: Rows) -> Any:
+        sizes.append(len(rows))
+        if len(rows) > 2:
+            raise torch.OutOfMemoryError("not enough memory")
+        return forward(rows)
+
+    monkeypatch.setattr(clf.engine, "_forward", small)
+    np.testing.assert_allclose(quick.run(clf, quick.TEXT, "occlusion").scores, expected, rtol=1e-5, atol=1e-6)
+    assert max(sizes) > 2
+    assert sizes.count(1) + sizes.count(2) >= 5
+
+
+def test_one_row_that_does_not_fit_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    clf = tiny.classifier("bert")
+
+    def never(_rows: Rows) -> Any:
+        raise torch.OutOfMemoryError("not enough memory")
+
+    monkeypatch.setattr(clf.engine, "_forward", never)
+    with pytest.raises(torch.OutOfMemoryError):
+        quick.run(clf, quick.TEXT, "occlusion")

@@ -1,0 +1,273 @@
+"""Methods on games whose answers are known in closed form, or by brute force over all orders of arrival."""
+
+from collections.abc import Callable
+from itertools import permutations
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from sklearn.linear_model import Ridge
+
+from whylight.core.arrays import Bools, Floats
+from whylight.core.errors import SettingError
+from whylight.core.registry import METHODS
+from whylight.methods.kernel_shap import coalitions, kernel_shap
+from whylight.methods.lime import lime
+from whylight.methods.occlusion import occlusion
+from whylight.methods.random import random
+from whylight.methods.shapley_sampling import shapley_sampling
+from whylight.views.game import Game
+
+WORTH = np.asarray([[1.5, -2.0, 0.0, 0.25, 3.0, -0.5, 7.0], [0.0, 1.0, -1.0, 2.0, 0.5, 0.125, -3.0]])  # [targets, n]
+
+
+def additive(worth: Floats = WORTH) -> Game:
+    """Each feature adds what it is worth, whoever else is there."""
+    return Game(lambda keep: 4.0 + keep @ worth.T, n_features=worth.shape[1], n_targets=len(worth))
+
+
+def game(value: Callable[[Floats], Floats], n: int) -> Game:
+    """A game of one target from a function of 0/1 rows."""
+    return Game(lambda keep: np.asarray(value(keep.astype(float)), dtype=float)[:, None], n_features=n)
+
+
+def xor(z: Floats) -> Floats:
+    return z.sum(1) % 2
+
+
+def majority(z: Floats) -> Floats:
+    return (z @ np.asarray([4.0, 3, 2, 1, 1, 1, 1, 1]) > 7) * 1.0
+
+
+def interactions(z: Floats) -> Floats:
+    return 3 * z[:, 0] * z[:, 1] - 2 * z[:, 1] * z[:, 2] * z[:, 3] + z[:, 4] - 5 * z[:, 5] * z[:, 6] * z[:, 7] + 1
+
+
+GAMES = {"xor": xor, "majority": majority, "interactions": interactions}
+
+
+def shapley_by_brute_force(value: Callable[[Floats], Floats], n: int) -> Floats:
+    """Average marginal contributions over all n! orders of arrival."""
+    every = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(float)
+    worth = value(every)
+    orders = np.asarray(list(permutations(range(n))))
+    before, total = np.zeros(len(orders), dtype=np.int64), np.zeros(n)
+    for place in range(n):
+        player = orders[:, place]
+        after = before | (1 << player)
+        np.add.at(total, player, worth[after] - worth[before])
+        before = after
+    return np.asarray(total / len(orders))
+
+
+def test_occlusion_of_an_additive_game_is_what_each_feature_is_worth() -> None:
+    np.testing.assert_allclose(occlusion(additive()), WORTH, atol=1e-12)
+
+
+@pytest.mark.parametrize("samples", [40, 50, 126, 500])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_kernel_shap_of_an_additive_game_is_exact_with_few_samples(samples: int, seed: int) -> None:
+    np.testing.assert_allclose(kernel_shap(additive(), samples=samples, seed=seed), WORTH, atol=1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 2, 10])
+def test_shapley_sampling_of_an_additive_game_is_exact_with_one_order(count: int) -> None:
+    np.testing.assert_allclose(shapley_sampling(additive(), permutations=count), WORTH, atol=1e-12)
+
+
+def test_the_features_of_an_additive_game_keep_their_order_in_lime() -> None:
+    scores = lime(additive(), samples=2000)
+    assert (np.argsort(scores, axis=1) == np.argsort(WORTH, axis=1)).all()
+    np.testing.assert_allclose(scores, WORTH, atol=0.1)
+
+
+def test_one_player_gets_everything() -> None:
+    alone = Game(lambda keep: np.where(keep, [[3.0, -1.0]], [[1.0, 1.0]]), n_features=1, n_targets=2)
+    for scores in (occlusion(alone), kernel_shap(alone), shapley_sampling(alone), occlusion(alone, window=5)):
+        np.testing.assert_allclose(scores, [[2.0], [-2.0]], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_kernel_shap_with_all_coalitions_gives_shapley_values(name: str) -> None:
+    expected = shapley_by_brute_force(GAMES[name], 8)
+    found = kernel_shap(game(GAMES[name], 8), samples=2**8 - 2)
+    np.testing.assert_allclose(found[0], expected, atol=1e-6)
+
+
+def test_the_shapley_values_of_the_brute_force_are_those_of_the_textbook() -> None:
+    np.testing.assert_allclose(shapley_by_brute_force(lambda z: z[:, 0] * z[:, 1], 3), [0.5, 0.5, 0.0], atol=1e-12)
+    gloves = shapley_by_brute_force(lambda z: np.minimum(z[:, 0] + z[:, 1], z[:, 2]), 3)
+    np.testing.assert_allclose(gloves, [1 / 6, 1 / 6, 4 / 6], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("method", [kernel_shap, shapley_sampling])
+def test_shapley_estimates_converge_and_sum_to_the_difference(name: str, method: Callable[..., Floats]) -> None:
+    budget = {"samples": 180} if method is kernel_shap else {"permutations": 400}
+    expected = shapley_by_brute_force(GAMES[name], 8)
+    players = game(GAMES[name], 8)
+    found = np.mean([method(players, seed=seed, **budget) for seed in range(8)], axis=0)[0]
+    np.testing.assert_allclose(found, expected, atol=0.1)
+    one = method(players, seed=3, **budget)
+    np.testing.assert_allclose(one.sum(1), players.full - players.empty, atol=1e-9)
+
+
+@given(n=st.integers(2, 11), samples=st.integers(1, 400), seed=st.integers(0, 5))
+def test_coalitions_are_distinct_paired_and_never_trivial(n: int, samples: int, seed: int) -> None:
+    keep, weights = coalitions(n, samples, np.random.default_rng(seed))
+    assert keep.shape == (len(weights), n)
+    assert len({row.tobytes() for row in keep}) == len(keep)
+    assert (keep[0::2] == ~keep[1::2]).all()
+    sizes = keep.sum(1)
+    assert ((sizes > 0) & (sizes < n)).all()
+    assert (weights > 0).all()
+    assert len(keep) <= max(2, samples)
+    if samples >= 2**n - 2:
+        assert len(keep) == 2**n - 2
+
+
+def kernel(n: int) -> Floats:
+    """The weight of one coalition of each size from 1 to n - 1."""
+    return np.asarray([(n - 1) / (comb(n, s) * s * (n - s)) for s in range(1, n)])
+
+
+@given(n=st.integers(2, 11), samples=st.integers(1, 3000), seed=st.integers(0, 5))
+def test_the_weights_are_the_mass_of_the_kernel_and_with_all_coalitions_the_kernel(
+    n: int, samples: int, seed: int
+) -> None:
+    keep, weights = coalitions(n, samples, np.random.default_rng(seed))
+    count = np.asarray([comb(n, s) for s in range(1, n)])
+    np.testing.assert_allclose(weights.sum(), (kernel(n) * count).sum())
+    np.testing.assert_allclose(weights[0::2], weights[1::2])
+    if samples >= 2**n - 2:
+        np.testing.assert_allclose(weights, kernel(n)[keep.sum(1) - 1])
+
+
+@pytest.mark.parametrize(("n", "samples"), [(6, 2), (6, 20), (7, 30), (8, 60), (9, 40)])
+def test_on_average_each_size_weighs_what_the_kernel_gives_it(n: int, samples: int) -> None:
+    total = np.zeros(n - 1)
+    for seed in range(1000):
+        keep, weights = coalitions(n, samples, np.random.default_rng(seed))
+        total += np.bincount(keep.sum(1) - 1, weights=weights, minlength=n - 1)
+    mass = kernel(n) * [comb(n, s) for s in range(1, n)]
+    np.testing.assert_allclose(total / 1000, mass, atol=0.1 * mass.max())
+
+
+@pytest.mark.parametrize("n", [5, 6, 8])
+def test_sizes_are_drawn_as_often_as_the_kernel_weighs_them(n: int) -> None:
+    """A budget of one pair: the chance of each size is its share of the kernel's mass."""
+    sizes = [int(coalitions(n, 2, np.random.default_rng(seed))[0][0].sum()) for seed in range(3000)]
+    found = np.bincount([min(s, n - s) for s in sizes], minlength=n // 2 + 1)[1:] / len(sizes)
+    mass = np.asarray([(1 if 2 * s == n else 2) / (s * (n - s)) for s in range(1, n // 2 + 1)])
+    np.testing.assert_allclose(found, mass / mass.sum(), atol=0.03)
+
+
+def test_too_few_samples_for_the_number_of_features_are_not_passed_over_in_silence() -> None:
+    """A pair gives one equation; with fewer pairs than unknowns the regression has no one answer."""
+    worth = np.random.default_rng(0).standard_normal((1, 40))
+    try:
+        found = kernel_shap(additive(worth), samples=30)
+    except SettingError as error:
+        assert "samples" in str(error)  # noqa: PT017  refusing is one right answer, the true values are the other
+    else:
+        np.testing.assert_allclose(found, worth, atol=1e-6)
+
+
+@pytest.mark.parametrize("sampler", ["uniform", "spans"])
+@pytest.mark.parametrize("alpha", [1.0, 0.01])
+def test_lime_is_the_ridge_regression_of_scikit_learn(sampler: str, alpha: float) -> None:
+    seen = list[Bools]()
+
+    def value(keep: Bools) -> Floats:
+        seen.append(keep)
+        z = keep.astype(float)
+        return np.stack([interactions(z), majority(z)], axis=1)
+
+    scores = lime(Game(value, n_features=8, n_targets=2), samples=200, alpha=alpha, sampler=sampler, seed=4)  # type: ignore[arg-type]
+    (keep,) = seen
+    assert keep[0].all()
+    assert len(keep) == 201
+    cosine = np.asarray([row.sum() / (np.linalg.norm(row) * np.sqrt(8)) if row.any() else 0.0 for row in keep * 1.0])
+    weights = np.sqrt(np.exp(-((100 * (1 - cosine)) ** 2) / 25**2))
+    ridge = Ridge(alpha=alpha, fit_intercept=True)
+    ridge.fit(keep.astype(float), value(keep), sample_weight=weights)
+    np.testing.assert_allclose(scores, ridge.coef_, atol=1e-9)
+
+
+def test_lime_removes_uniformly_many_features_and_each_alike() -> None:
+    seen = list[Bools]()
+
+    def value(keep: Bools) -> Floats:
+        seen.append(keep)
+        return np.zeros((len(keep), 1))
+
+    lime(Game(value, n_features=5), samples=10_000)
+    drawn = seen[0][1:]
+    removed = 5 - drawn.sum(1)
+    np.testing.assert_allclose(np.bincount(removed, minlength=6) / len(drawn), [0, *[0.2] * 5], atol=0.02)
+    np.testing.assert_allclose(1 - drawn.mean(0), [0.6] * 5, atol=0.02)
+
+
+def test_spans_are_four_features_long() -> None:
+    seen = list[Bools]()
+
+    def value(keep: Bools) -> Floats:
+        seen.append(keep)
+        return np.zeros((len(keep), 1))
+
+    lime(Game(value, n_features=40), samples=300, sampler="spans")
+    for row in seen[0][1:]:
+        removed = np.flatnonzero(~row)
+        starts = [i for i in removed if i - 1 not in removed]
+        for start in starts:
+            length = next(k for k in range(1, 41) if start + k not in removed)
+            assert length >= 4 or start + length == 40
+        assert 1 <= len(removed) <= 4 * round(0.13 * 40)
+
+
+def test_a_window_of_three_gives_each_feature_the_mean_drop_of_the_windows_that_cover_it() -> None:
+    # f = 1 a + 2 b + 4 c + 8 d + 10 if both c and d are there; full = 25
+    value = game(lambda z: z @ np.asarray([1.0, 2, 4, 8]) + 10 * z[:, 2] * z[:, 3], 4)
+    without_abc, without_bcd = 25 - 8, 25 - 1
+    expected = [without_abc, (without_abc + without_bcd) / 2, (without_abc + without_bcd) / 2, without_bcd]
+    np.testing.assert_allclose(occlusion(value, window=3)[0], expected)
+    np.testing.assert_allclose(occlusion(value, window=9)[0], [25.0] * 4)
+
+
+def test_occlusion_asks_for_each_leave_one_out_once() -> None:
+    asked = list[Bools]()
+
+    def value(keep: Bools) -> Floats:
+        asked.append(keep)
+        return keep.sum(1, keepdims=True) * 1.0
+
+    occlusion(Game(value, n_features=5))
+    rows = {row.tobytes() for keep in asked for row in keep}
+    assert len(rows) == 6
+
+
+def test_random_scores_are_standard_normal() -> None:
+    scores = random(additive(np.zeros((3, 20_000))), seed=1)
+    assert scores.shape == (3, 20_000)
+    assert abs(scores.mean()) < 0.02
+    assert abs(scores.std() - 1) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("method", "setting"),
+    [
+        (occlusion, {"window": 0}),
+        (kernel_shap, {"samples": 0}),
+        (shapley_sampling, {"permutations": 0}),
+        (lime, {"samples": 0}),
+        (lime, {"alpha": 0.0}),
+        (lime, {"seed": -1}),
+        (kernel_shap, {"seed": -1}),
+        (shapley_sampling, {"seed": -1}),
+        (random, {"seed": -1}),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(method: Callable[..., Floats], setting: dict[str, float]) -> None:
+    with pytest.raises(SettingError, match=next(iter(setting))):
+        method(additive(), **METHODS[method.__name__].complete_settings(setting))

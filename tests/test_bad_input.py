@@ -1,0 +1,101 @@
+"""Bad input gets one clear sentence that says what would work, and never a crash."""
+
+from typing import Any
+
+import pytest
+
+import quick
+from whylight.core.errors import InputError, SettingError, WhylightError
+from whylight.facade.explain import explain
+
+
+def refused(says: str, text: Any = quick.TEXT, kind: type[WhylightError] = SettingError, **options: Any) -> None:
+    with pytest.raises(kind, match=says) as caught:
+        explain(quick.classifier("bert"), text, **options)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.endswith(".")
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t \u3000", ("good", " "), ("", "good")])
+def test_an_empty_text_is_refused(text: Any) -> None:
+    refused("is empty", text, InputError)
+
+
+@pytest.mark.parametrize("text", ["\ud800", "good \udfff film", ("good", "\ud83d")])
+def test_half_a_character_is_refused(text: Any) -> None:
+    refused("lone surrogate", text, InputError)
+
+
+@pytest.mark.parametrize(
+    "text", [None, 3, 2.5, [None], [3], ("a", "b", "c"), ("a", 1), ("a",), b"bytes", [["a", "b"]], {"text": "good"}]
+)
+def test_what_is_no_text_is_refused(text: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        explain(quick.classifier("bert"), text)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"method": "limee"}, "Did you mean 'lime'"),
+        ({"method": ""}, "occlusion"),
+        ({"method": []}, "at least one"),
+        ({"method": ["lime", "nope"]}, "unknown method 'nope'"),
+        ({"target": "positve"}, "LABEL_0"),
+        ({"target": 2}, "0 to 1"),
+        ({"target": -1}, "0 to 1"),
+        ({"target": []}, "at least one"),
+        ({"unit": "words"}, "word, token, sentence"),
+        ({"unit": None}, "word, token, sentence"),
+        ({"remover": "masks", "method": "occlusion"}, "Did you mean 'mask'"),
+        ({"remover": "masks", "method": "saliency"}, "Did you mean 'mask'"),
+        ({"remover": "infill", "method": "occlusion"}, "mask, unk, delete, pad, zero"),
+        ({"score": "logits"}, "Did you mean 'logit'"),
+        ({"long": "windows"}, "window, segments, truncate, refuse"),
+        ({"pieces": "median"}, "sum, max, mean"),
+        ({"method": "lime", "sample": 3}, "Did you mean 'samples'"),
+        ({"method": ["lime", "saliency"], "sample": 3}, "Did you mean 'samples'"),
+        ({"method": "saliency", "samples": 3}, "setting of 'saliency'"),
+        ({"method": "lime", "samples": "many"}, "whole number"),
+        ({"method": "lime", "samples": 2.5}, "whole number"),
+        ({"method": "lime", "samples": 0}, "at least 1"),
+        ({"method": "lime", "samples": -5}, "at least 1"),
+        ({"method": "lime", "alpha": 0}, "above 0"),
+        ({"method": "lime", "sampler": "nope"}, "uniform, spans"),
+        ({"method": "lime", "seed": -1}, "seed"),
+        ({"method": "gradient_shap", "noise": -1}, "noise"),
+        ({"method": "gradient_shap", "seed": 2**70}, "seed"),
+        ({"method": "kernel_shap", "samples": 0}, "at least 1"),
+        ({"method": "shapley_sampling", "permutations": 0}, "at least 1"),
+        ({"method": "occlusion", "window": 0}, "at least 1"),
+        ({"method": "integrated_gradients", "steps": 0}, "at least 1"),
+        ({"method": "integrated_gradients", "steps": True}, "whole number"),
+        ({"method": "integrated_gradients", "baseline": "nope"}, "auto, mask, unk, pad, zero"),
+        ({"method": "saliency", "pooling": "max"}, "sum, l1, l2"),
+    ],
+)
+def test_a_name_or_value_that_does_not_exist_is_refused(options: dict[str, Any], says: str) -> None:
+    refused(says, **options)
+
+
+def test_a_baseline_that_the_model_lacks_is_refused_with_those_it_has() -> None:
+    with pytest.raises(SettingError, match="unk, zero"):
+        explain(quick.classifier("llama"), quick.TEXT, method="integrated_gradients", baseline="mask")
+
+
+def test_no_text_gives_no_explanation() -> None:
+    assert explain(quick.classifier("bert"), []) == []
+
+
+def test_a_mistake_in_the_call_is_found_before_the_model_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    clf = quick.classifier("bert")
+
+    def never(_rows: Any) -> Any:
+        raise AssertionError("the model ran")
+
+    monkeypatch.setattr(clf.engine, "_forward", never)
+    for options in ({"method": "nope"}, {"method": "lime", "samples": "x"}, {"unit": "x"}, {"remover": "x"}):
+        with pytest.raises(SettingError):
+            explain(clf, quick.TEXT, **options)  # type: ignore[arg-type]

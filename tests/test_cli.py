@@ -1,0 +1,183 @@
+"""The command line keeps its promises: right output, and one clear sentence with exit code 2 for every mistake."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tiny
+from whylight.cli.main import run
+
+SHOWN = "A gripping, moving film, though the ending drags."
+SPOKEN_AGAINST = {"ending", "drags"}
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command line in this process; returns exit code, standard output and standard error."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["whylight", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            run()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny multi-label model on disk."""
+    path = tmp_path_factory.mktemp("model")
+    names = {0: "drama", 1: "<b>comedy</b>", 2: "war"}
+    config = {"id2label": names, "label2id": {v: k for k, v in names.items()}}
+    tiny.model("bert", num_labels=3, problem_type="multi_label_classification", **config).save_pretrained(path)
+    tiny.tokenizer("bert").save_pretrained(path)
+    return path
+
+
+def test_json_offsets_slice_back_and_negative_words_pull_against_positive(cli: Any) -> None:
+    methods = ("lime", "integrated_gradients", "attingrad")
+    code, out, _ = cli("explain", SHOWN, *(f"--method={name}" for name in methods), "--format", "json")
+    assert code == 0
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["method"] for row in rows] == list(methods)
+    for row in rows:
+        assert row["target"]["label"] == row["prediction"]["label"] == "positive"
+        assert all(row["text"][f["start"] : f["end"]] == f["text"] for f in row["features"])
+        if row["signed"]:
+            assert all(f["score"] < 0 for f in row["features"] if f["text"] in SPOKEN_AGAINST)
+            assert max(row["features"], key=lambda f: f["score"])["text"] == "gripping"
+
+
+def test_json_has_the_documented_keys(cli: Any) -> None:
+    _, out, _ = cli("explain", "A film.", "--method", "lime", "--set", "samples=20", "--format", "json")
+    row = json.loads(out)
+    documented = {
+        "text", "pair", "model", "method", "settings", "unit", "remover", "score", "target", "prediction", "features",
+        "completeness_gap", "seconds", "forward_passes", "backward_passes", "notes",
+    }  # fmt: skip
+    assert documented <= set(row)
+    assert row["settings"]["samples"] == 20
+    assert set(row["features"][0]) == {"part", "start", "end", "text", "score"}
+
+
+def test_the_strongest_words_are_printed_without_colour(cli: Any) -> None:
+    code, out, _ = cli("explain", SHOWN, "--method", "occlusion")
+    assert code == 0
+    assert "gripping +" in out
+    assert "\x1b[" not in out
+
+
+def test_html_goes_into_a_file_and_is_escaped(cli: Any, folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    text = "<script>alert(1)</script> a good film"
+    code, out, _ = cli(
+        "explain", text, "--model", str(folder), "--target", "all", "--method", "input_x_gradient",
+        "--format", "html", "--out", str(page),
+    )  # fmt: skip
+    assert (code, out) == (0, "")
+    html = page.read_text(encoding="utf-8")
+    assert "<script>alert" not in html
+    assert "<b>comedy" not in html
+    assert "comedy" in html
+
+
+def test_text_output_can_go_into_a_file(cli: Any, tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    assert cli("explain", "A dull film.", "--method", "input_x_gradient", "--out", str(path))[0] == 0
+    assert "dull" in path.read_text(encoding="utf-8")
+
+
+def test_a_file_is_one_text_or_one_a_line(cli: Any, tmp_path: Path) -> None:
+    path = tmp_path / "texts.txt"
+    path.write_text("A good film.\n\nA bad film.\n", encoding="utf-8")
+    arguments = ("explain", "--file", str(path), "--method", "input_x_gradient", "--format", "json")
+    assert [json.loads(line)["text"] for line in cli(*arguments)[1].splitlines()] == ["A good film.\n\nA bad film.\n"]
+    one_each = cli(*arguments, "--lines")[1].splitlines()
+    assert [json.loads(line)["text"] for line in one_each] == ["A good film.", "A bad film."]
+
+
+def test_a_pair_is_explained_in_both_parts(cli: Any, folder: Path) -> None:
+    arguments = ("--model", str(folder), "--target", "war", "--method", "occlusion", "--format", "json")
+    row = json.loads(cli("explain", "a good film", "--pair", "not dull", *arguments)[1])
+    assert row["pair"] == "not dull"
+    assert [f["part"] for f in row["features"]] == [0, 0, 0, 1, 1]
+    parts = (row["text"], row["pair"])
+    assert all(parts[f["part"]][f["start"] : f["end"]] == f["text"] for f in row["features"])
+
+
+@pytest.mark.parametrize(
+    "text", ["film", "🎬 👍🏽 good", "סרט טוב מאוד", "cafe\u0301 film", "good\x00movie", "<b>good</b> film"]
+)
+def test_unusual_text_gets_right_offsets(cli: Any, text: str) -> None:
+    code, out, _ = cli("explain", text, "--method", "occlusion", "--format", "json")
+    assert code == 0
+    features = json.loads(out)["features"]
+    assert "".join(f["text"] for f in features) == "".join(text.split())
+
+
+def test_methods_and_metrics_are_listed(cli: Any, folder: Path) -> None:
+    assert "attingrad" in cli("methods")[1]
+    assert "occlusion" in cli("methods", "--model", str(folder))[1]
+    assert "comprehensiveness" in cli("metrics")[1]
+    assert cli("--version")[1].startswith("whylight ")
+
+
+def _mistakes(tmp_path: Path, folder: Path) -> dict[str, tuple[list[str], str]]:
+    """Every mistake: the arguments, and a word that its sentence must hold."""
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes("caf\xe9 film".encode("latin-1"))
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    weightless = tmp_path / "weightless"
+    weightless.mkdir()
+    (weightless / "config.json").write_text((folder / "config.json").read_text(), encoding="utf-8")
+    return {
+        "no text": ([], "nothing to explain"),
+        "empty text": ([""], "empty"),
+        "white space": ([" \n\t"], "empty"),
+        "unknown method": (["a film", "--method", "lim"], "'lime'"),
+        "unknown label": (["a film", "--target", "happy"], "positive"),
+        "label out of range": (["a film", "--target", "7"], "0 to 1"),
+        "gold label": (["a film", "--target", "gold"], "gold"),
+        "unknown setting": (["a film", "--method", "lime", "--set", "sample=3"], "'samples'"),
+        "setting of the wrong type": (["a film", "--method", "lime", "--set", "samples=many"], "whole number"),
+        "setting out of range": (["a film", "--method", "lime", "--set", "samples=0"], "at least 1"),
+        "setting without value": (["a film", "--set", "samples"], "NAME=VALUE"),
+        "unknown remover": (["a film", "--remover", "erase"], "delete"),
+        "unknown unit": (["a film", "--unit", "phrase"], "sentence"),
+        "unknown score": (["a film", "--score", "odds"], "log_odds"),
+        "unknown long": (["a film", "--long", "skip"], "truncate"),
+        "missing file": (["--file", str(tmp_path / "absent.txt")], "cannot read"),
+        "not UTF-8": (["--file", str(latin)], "UTF-8"),
+        "folder without config": (["a film", "--model", str(empty)], "config.json"),
+        "folder without weights": (["a film", "--model", str(weightless)], "no weights"),
+        "no folder for the output": (["a film", "--out", str(tmp_path / "no" / "x.html")], "no folder"),
+        "unknown head": (["a film", "--head", "tanh"], "sigmoid"),
+        "limit too large": (["a film", "--max-tokens", "9999"], "512"),
+    }
+
+
+def test_every_mistake_gets_one_sentence_and_exit_code_2(cli: Any, tmp_path: Path, folder: Path) -> None:
+    for name, (arguments, expected) in _mistakes(tmp_path, folder).items():
+        code, out, err = cli("explain", *arguments)
+        assert (code, out) == (2, ""), name
+        assert expected in err, (name, err)
+        assert "Traceback" not in err, name
+        assert err.startswith("whylight: "), name
+        assert err.count("\n") == 1, (name, err)
+
+
+def test_a_very_long_text_is_explained_whole(cli: Any, folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text("the film was good and the plot dull . " * 2222, encoding="utf-8")
+    arguments = ("--model", str(folder), "--target", "war", "--method", "input_x_gradient", "--format", "json")
+    code, out, _ = cli("explain", "--file", str(path), *arguments)
+    row = json.loads(out)
+    assert code == 0
+    assert len(row["features"]) == 9 * 2222
+    assert "windows" in row["notes"][0]

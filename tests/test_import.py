@@ -1,0 +1,35 @@
+"""`import whylight` is light, and the public names are there when they are asked for."""
+
+import subprocess
+import sys
+
+import pytest
+
+import whylight
+
+
+def loaded_by(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print(*{{name.split('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "statement", ["import whylight", "import whylight.core.registry", "import whylight; dir(whylight)"]
+)
+def test_importing_needs_no_deep_learning_library(statement: str) -> None:
+    found = loaded_by(statement)
+    assert not found & {"torch", "transformers", "pandas", "captum", "sklearn", "ray", "fastapi", "matplotlib"}
+    assert "whylight" in found
+
+
+def test_every_public_name_is_there() -> None:
+    for name in whylight.__all__:
+        assert getattr(whylight, name) is not None
+        assert name in dir(whylight)
+    assert whylight.__version__
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'explian'"):
+        whylight.explian  # noqa: B018  the access is what is tested

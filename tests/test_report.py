@@ -1,0 +1,458 @@
+"""Reports: everything escaped, nothing lost, nothing fetched, and readable without colour."""
+
+import io
+import re
+import stat
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from rich.console import Console
+
+from whylight.core.errors import InputError
+from whylight.core.example import Example, Span
+from whylight.core.explanation import Explanation, Prediction, Provenance
+from whylight.core.labels import Target
+from whylight.core.segment import words
+from whylight.report import colours
+from whylight.report.cards import percentage
+from whylight.report.highlight import fragment
+from whylight.report.page import page, write
+from whylight.report.terminal import render
+
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+NASTY = 'He said <script>alert(1)</script> & "quoted" it\'s\n\n  fine   {{ 7*7 }} </p></style> &amp; [red]x[/red]'
+
+
+class Document(HTMLParser):
+    """The elements of a document, its highlighted texts and its words."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.spans: list[list[tuple[str, str, str]]] = []
+        self.visible = ""
+        self._open: list[str] = []
+        self._words_at: int | None = None
+        self.feed(html)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        own = dict(attrs)
+        self.tags.append((tag, own))
+        if self._words_at is not None:
+            assert tag == "span"
+            self.spans[-1].append((str(own["title"]), own.get("class") or "", ""))
+        if tag not in VOID:
+            self._open.append(tag)
+        if tag == "p" and "words" in str(own.get("class", "")).split():
+            self._words_at = len(self._open)
+            self.texts.append("")
+            self.spans.append([])
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+        if self._words_at is not None and len(self._open) < self._words_at:
+            self._words_at = None
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self._open:
+            self.visible += data
+        if self._words_at is not None:
+            self.texts[-1] += data
+            if len(self._open) > self._words_at:
+                title, shade, text = self.spans[-1][-1]
+                self.spans[-1][-1] = (title, shade, text + data)
+
+    def with_class(self, name: str) -> list[dict[str, str | None]]:
+        return [own for _, own in self.tags if name in str(own.get("class", "")).split()]
+
+
+def explanation(
+    text: str = "A gripping film, though the ending drags.",
+    scores: Any = None,
+    *,
+    pair: str | None = None,
+    labels: tuple[str, ...] = ("negative", "positive"),
+    targets: tuple[int, ...] = (1,),
+    **receipt: Any,
+) -> Explanation:
+    example = Example(text, pair)
+    spans = tuple(Span(n, *offsets) for n, part in enumerate(example.parts) for offsets in words(part))
+    facts: dict[str, Any] = {
+        "model": "tiny",
+        "method": "occlusion",
+        "settings": {"window": 1},
+        "unit": "word",
+        "remover": "mask",
+        "score": "logit",
+        "signed": True,
+        "class_specific": True,
+        "forward_passes": 9,
+        "backward_passes": 0,
+        "seconds": 0.25,
+        **receipt,
+    }
+    rows = len(targets) if facts["class_specific"] else 1
+    if scores is None:
+        scores = np.tile(np.linspace(1.25, -0.5, len(spans)), (rows, 1))
+    probabilities = tuple((1 + i) / sum(range(1, len(labels) + 1)) for i in range(len(labels)))
+    return Explanation(
+        example,
+        spans,
+        tuple(Target(i, labels[i]) for i in targets),
+        np.atleast_2d(np.asarray(scores, dtype=np.float64)),
+        Prediction(len(labels) - 1, labels[-1], probabilities[-1], probabilities, predicted=(len(labels) - 1,)),
+        Provenance(**facts),
+    )
+
+
+def terminal(*explanations: Explanation, colour: bool = False, width: int = 100) -> str:
+    file = io.StringIO()
+    color_system: Any = "truecolor" if colour else None
+    console = Console(file=file, width=width, force_terminal=colour, color_system=color_system, no_color=not colour)
+    render(explanations, console=console)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("make", [page, fragment])
+def test_nothing_that_a_user_wrote_becomes_an_element(make: Any) -> None:
+    evil = '<img src=x onerror="alert(1)">\'"><script>2</script>'
+    shown = explanation(
+        NASTY,
+        pair=evil,
+        labels=("no", evil),
+        method=f"m{evil}",
+        model=evil,
+        settings={evil: evil},
+        unit=evil,
+        remover=evil,
+        score=evil,
+        notes=(evil,),
+        completeness_gap=(0.5,),
+    )
+    document = Document(make([shown, explanation(NASTY, pair=evil, labels=("no", evil), model=evil, method="other")]))
+    assert {tag for tag, _ in document.tags}.isdisjoint({"script", "img"})
+    assert not any(name.startswith("on") or name == "src" for _, own in document.tags for name in own)
+    assert document.texts == [NASTY, evil] * 2
+    assert document.visible.count(evil) >= 10
+    assert "49" not in document.visible
+
+
+def test_the_title_is_escaped() -> None:
+    document = Document(page([explanation()], title="<script>1</script>"))
+    assert "script" not in {tag for tag, _ in document.tags}
+    assert document.visible.count("<script>1</script>") == 2
+
+
+def test_the_page_stands_alone() -> None:
+    html = page([explanation(), explanation(method="saliency", signed=False)])
+    assert not re.search(r"https?://|src=|url\(|@import|<script|<link", html)
+    assert html.startswith("<!DOCTYPE html>")
+    document = Document(html)
+    assert ("html", {"lang": "en"}) in document.tags
+    assert ("meta", {"charset": "utf-8"}) in document.tags
+    assert any(own.get("name") == "viewport" for tag, own in document.tags if tag == "meta")
+    assert "print-color-adjust: exact" in html
+    assert "@media print" in html
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn"]), min_size=1, max_size=60))
+def test_every_text_survives(text: str) -> None:
+    one = explanation(text)
+    document = Document(page([one]))
+    assert document.texts == [text]
+    assert [span[2] for span in document.spans[0]] == [one.example.slice(span) for span in one.spans]
+
+
+def test_every_word_carries_its_exact_score_and_its_shade() -> None:
+    document = Document(page([explanation("so very good , or not", [0.5, 0.01, 2.0, 0.0, -1.0, -2.0])]))
+    assert document.spans[0] == [
+        ("+0.5", "f2", "so"),
+        ("+0.01", "", "very"),
+        ("+2", "f10", "good"),
+        ("+0", "", ","),
+        ("-1", "a5", "or"),
+        ("-2", "a10", "not"),
+    ]
+
+
+def test_the_page_says_the_prediction_and_lists_the_strongest_words_first() -> None:
+    one = explanation("a b c d e f g h", [1.0, 3.0, 2.0, -1.0, -4.0, -2.0, 0.5, -3.0])
+    visible = " ".join(Document(page([one])).visible.split())
+    assert "Prediction positive 66.7%" in visible
+    assert "Strongest for b+3.00 c+2.00 a+1.00 g+0.50 Strongest against" in visible
+    assert "Strongest against e−4.00 h−3.00 f−2.00 d−1.00 " in visible
+    many = " ".join(Document(page([explanation("a b c d e f g", [7, 6, 5, 4, 3, 2, 1])])).visible.split())
+    assert "c+5.00 d+4.00 e+3.00 Strongest against none" in many
+
+
+def test_characters_that_html_forbids_are_replaced_in_the_display() -> None:
+    text = "a\x00b \x1b[31mred \ud800 c\ufffe \x85 d\U0001ffff\te"
+    html = page([explanation(text, method="m\x00")])
+    assert Document(html).texts == ["a\ufffdb \ufffd[31mred \ufffd c\ufffd \ufffd d\ufffd\te"]
+    html.encode("utf-8")
+    assert not re.search("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]", html)
+
+
+def test_direction_is_left_to_the_text() -> None:
+    assert all(own["dir"] == "auto" for own in Document(page([explanation("هذا رائع")])).with_class("words"))
+
+
+def test_methods_without_a_sign_have_one_scale_named_importance() -> None:
+    document = Document(page([explanation("good bad", [-2.0, 1.0], signed=False, method="saliency")]))
+    assert document.spans[0] == [("-2", "i10", "good"), ("1", "i5", "bad")]
+    assert "importance: low" in document.visible
+    assert "speaks for" not in document.visible
+    signed = Document(page([explanation()])).visible
+    assert "speaks for it" in signed
+    assert "importance" not in signed
+
+
+def test_an_all_zero_row_has_no_colour_and_says_so() -> None:
+    one = explanation("good bad", [0.0, 0.0])
+    document = Document(page([one]))
+    assert [shade for _, shade, _ in document.spans[0]] == ["", ""]
+    assert "Every score is 0." in document.visible
+    assert "every score is 0" in terminal(one)
+
+
+def test_several_targets_give_one_row_each_and_class_agnostic_methods_one_in_all() -> None:
+    rows = [[1.0, -1.0], [-3.0, 3.0]]
+    both = explanation("good bad", rows, targets=(0, 1))
+    same = explanation("good bad", [0.2, 0.8], targets=(0, 1), method="attention", signed=False, class_specific=False)
+    document = Document(page([both, same]))
+    assert [[title for title, _, _ in row] for row in document.spans] == [["+1", "-1"], ["-3", "+3"], ["0.2", "0.8"]]
+    assert re.search(r"Why\s+negative\?\s+33.3%", document.visible)
+    assert re.search(r"Why\s+positive\?\s+66.7%\s+predicted", document.visible)
+    assert "Same for every label" in document.visible
+    assert len(document.with_class("card")) == 1
+    printed = terminal(both, same)
+    assert [printed.count(one) for one in ("why negative (33.3%)", "why positive (66.7%)", "same for every")] == [1] * 3
+
+
+def test_a_class_agnostic_method_stands_beside_the_others_of_a_single_target() -> None:
+    same = explanation(method="attention", signed=False, class_specific=False)
+    document = Document(page([explanation(), same]))
+    assert len([1 for tag, _ in document.tags if tag == "section"]) == 1
+    assert "same for every label" in document.visible
+
+
+def test_pairs_are_two_labelled_paragraphs() -> None:
+    one = explanation("A man plays.", pair="Nobody\nplays.")
+    document = Document(page([one]))
+    assert document.texts == ["A man plays.", "Nobody\nplays."]
+    assert document.visible.index("First text") < document.visible.index("Second text")
+    printed = terminal(one)
+    assert printed.index("first text") < printed.index("A man plays.") < printed.index("second text")
+
+
+def test_methods_of_one_text_share_a_card_and_other_texts_and_models_do_not() -> None:
+    mixed = [
+        explanation("one", method="a"),
+        explanation("two", method="a"),
+        explanation("one", method="b"),
+        explanation("one", method="a", model="other"),
+    ]
+    document = Document(page(mixed))
+    assert len(document.with_class("card")) == 3
+    assert document.texts == ["one", "one", "two", "one"]
+    assert "Text 1 of 3" in document.visible
+
+
+def test_the_same_method_twice_says_what_differs() -> None:
+    visible = Document(page([explanation(), explanation(remover="delete", settings={"window": 2})])).visible
+    assert "window 1, remover mask" in visible
+    assert "window 2, remover delete" in visible
+
+
+def test_notes_are_visible_and_the_receipt_is_folded() -> None:
+    html = page([explanation(notes=("read in 3 overlapping windows",), completeness_gap=(-0.25,), forward_passes=1234)])
+    open_part, folded = html.split("<details")
+    assert "read in 3 overlapping windows" in open_part
+    for fact in ("tiny", "window", "mask", "logit", "1,234", "0.25", "completeness gap", "-2.50e-01", "3 overlapping"):
+        assert fact in folded
+    assert not folded.startswith(" open")
+
+
+def test_a_note_of_one_method_names_it() -> None:
+    visible = Document(page([explanation(), explanation(method="lime", notes=("odd",))])).visible
+    assert "lime: odd" in visible
+
+
+def test_features_that_share_characters_lose_neither_text_nor_score() -> None:
+    one = explanation("😀 ok", [1.0, 2.0])
+    shared = Explanation(
+        one.example,
+        (Span(0, 0, 1), Span(0, 0, 1), Span(0, 2, 4)),
+        one.targets,
+        np.array([[1.0, -4.0, 2.0]]),
+        one.prediction,
+        one.provenance,
+    )
+    document = Document(page([shared]))
+    assert document.texts == ["😀 ok"]
+    assert document.spans[0] == [("+1, -4", "a10", "😀"), ("+2", "f5", "ok")]
+
+
+def test_text_outside_every_feature_is_still_printed() -> None:
+    one = explanation("read this but not that")
+    cut = Explanation(one.example, one.spans[:2], one.targets, one.scores[:, :2], one.prediction, one.provenance)
+    assert Document(page([cut])).texts == ["read this but not that"]
+
+
+def test_a_long_text_stays_light() -> None:
+    text = " ".join(["word"] * 3000)
+    scores = np.random.default_rng(0).normal(size=3000)
+    html = page([explanation(text, scores)])
+    assert len(html) < 3000 * 60 + 30_000
+    assert Document(html).with_class("tall")
+
+
+def test_no_explanations_make_a_page_too() -> None:
+    assert "nothing to show" in Document(page([])).visible
+    assert terminal() == ""
+
+
+def test_a_notebook_shows_the_fragment() -> None:
+    one = explanation()
+    assert one._repr_html_() == fragment([one])
+    assert "<html" not in fragment([one])
+    rules = re.findall(r"^([^\s@}][^{]*)\{", fragment([one]).split("<style>")[1].split("</style>")[0], re.MULTILINE)
+    assert len(rules) > 40
+    assert all(".whylight" in selector for rule in rules for selector in re.split(r",(?![^(]*\))", rule))
+
+
+@pytest.mark.parametrize("scheme", get_args(colours.Scheme))
+@pytest.mark.parametrize("scale", get_args(colours.Scale))
+def test_text_on_every_shade_can_be_read(scheme: colours.Scheme, scale: colours.Scale) -> None:
+    for shade in colours.shades(scale, scheme=scheme):
+        assert colours.contrast(shade.background, shade.text) >= 4.5
+
+
+def test_small_print_can_be_read_in_both_schemes() -> None:
+    blocks = [dict(re.findall(r"--(\w+): (#\w{6});", "--page" + one)) for one in page([]).split("--page")[1:]]
+    assert len(blocks) == 2
+    for own in blocks:
+        for ink in ("ink", "muted"):
+            assert all(colours.contrast(own[ink], own[ground]) >= 4.5 for ground in ("page", "card", "soft"))
+
+
+def test_contrast_is_that_of_wcag() -> None:
+    assert colours.contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert colours.contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+def test_steps_are_shares_of_the_rows_largest_magnitude() -> None:
+    scores = np.array([4.0, -2.0, 0.1, 0.0])
+    assert colours.steps(scores, signed=True) == [10, -5, 0, 0]
+    assert colours.steps(scores, signed=False) == [10, 5, 0, 0]
+    assert colours.steps(np.zeros(3), signed=True) == [0, 0, 0]
+    assert colours.steps(np.zeros(0), signed=True) == []
+
+
+@pytest.mark.parametrize(
+    ("probability", "shown"), [(0.0, "0.0%"), (1e-5, "<0.1%"), (0.5, "50.0%"), (0.99995, ">99.9%"), (1.0, "100.0%")]
+)
+def test_probabilities_are_not_rounded_to_certainty(probability: float, shown: str) -> None:
+    assert percentage(probability) == shown
+
+
+def test_the_terminal_says_everything_without_colour() -> None:
+    one = explanation("gripping and moving but drags", [1.234, 0.0, 0.8, 0.001, -0.41], notes=("cut short",))
+    printed = terminal(one)
+    assert "positive 66.7%" in printed
+    assert "gripping and moving but drags" in printed
+    assert "for: gripping +1.23, moving +0.80 | against: drags -0.41" in printed
+    assert "note: cut short" in printed
+    assert printed.count("legend:") == 1
+    assert "\x1b" not in printed
+
+
+def test_the_terminal_lists_importance_without_a_sign() -> None:
+    assert "importance: b 0.750, a 0.250\n" in terminal(explanation("a b", [0.25, 0.75], signed=False))
+
+
+def test_the_terminal_colours_words_by_side() -> None:
+    printed = terminal(explanation("good bad", [1.0, -1.0]), colour=True)
+    sides: tuple[tuple[colours.Scale, str], ...] = (("for", "good"), ("against", "bad"))
+    for scale, word in sides:
+        shade = colours.shades(scale, scheme="terminal")[-1].background
+        background = ";".join(str(int(shade[i : i + 2], 16)) for i in (1, 3, 5))
+        assert re.search(rf"48;2;{background}m{word}", printed)
+
+
+def test_no_control_character_of_a_user_reaches_the_terminal() -> None:
+    evil = "\x1b[2J\x1b]0;owned\x07 a\x9b31m \rover \u202eback \x08b"
+    one = explanation(evil, labels=("no", evil), method=evil, model=evil, notes=(evil,))
+    printed = terminal(one, explanation(evil, pair=evil))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", printed)
+    assert "owned" in printed
+
+
+def test_the_terminal_reads_no_markup_in_what_a_user_wrote() -> None:
+    text = "[bold]a[/bold] :smile: [link=x]b"
+    one = explanation(text, labels=("no", "[red]l[/red]"), notes=("[i]n",), method="[u]m")
+    printed = terminal(one)
+    for written in (text, "[red]l[/red]", "[i]n", "[u]m"):
+        assert written in printed
+
+
+def test_the_terminal_shows_a_long_text_around_its_strongest_words() -> None:
+    names = [f"w{i}" for i in range(1000)]
+    scores = np.zeros(1000)
+    scores[[100, 104, 500]] = [3.0, -2.0, 1.0]
+    scores[600:] = 1e-6
+    printed = " ".join(terminal(explanation(" ".join(names), scores)).split())
+    assert "… w92 w93" in printed
+    assert "w112 … " in printed
+    assert " w100 w101 w102 w103 w104 " in printed
+    assert " w500 " in printed
+    assert " w300 " not in printed
+    whole = " ".join(terminal(explanation(" ".join(names[:400]), scores[:400])).split())
+    assert " ".join(names[:400]) in whole
+
+
+def test_a_written_page_replaces_the_old_one_and_leaves_nothing_else(tmp_path: Path) -> None:
+    target = tmp_path / "page.html"
+    write(target, "old")
+    target.chmod(0o640)
+    write(str(target), "née\n")
+    assert target.read_bytes() == "née\n".encode()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_failed_write_keeps_the_old_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "page.html"
+    write(target, "old")
+
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(InputError, match=r"cannot write '.*page.html': No space left on device\.$"):
+        write(target, "new")
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_where_nothing_can_be_written_one_sentence_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="there is no directory"):
+        write(tmp_path / "missing" / "page.html", "x")
+    with pytest.raises(InputError, match="it is a directory"):
+        write(tmp_path, "x")
+
+    def deny(**_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    # Tests may run as root, whom no permission stops.
+    monkeypatch.setattr("whylight.report.page.tempfile.mkstemp", deny)
+    with pytest.raises(InputError, match=r"Permission denied\.$"):
+        write(tmp_path / "page.html", "x")

@@ -1,0 +1,127 @@
+"""Small models of every supported architecture, built in code: random weights, enlarged so that differences show."""
+
+from functools import cache
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import (
+    AlbertConfig,
+    AutoModelForSequenceClassification,
+    BertConfig,
+    BigBirdConfig,
+    DebertaV2Config,
+    DistilBertConfig,
+    ElectraConfig,
+    LlamaConfig,
+    ModernBertConfig,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    XLMRobertaConfig,
+)
+
+from whylight.models.load import load
+
+WORDS = """a the film movie plot ending is was good bad great awful not never moving gripping drags dull and but though
+very , . ! ? - ' it this that of for with acting script""".split()  # noqa: SIM905  a vocabulary reads best as a text
+SUFFIXES = ["##ing", "##s", "##ly", "##ed", "##n't"]
+LIMIT = 64
+SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
+ARCHITECTURES = (
+    "bert",
+    "roberta",
+    "xlm_roberta",
+    "distilbert",
+    "electra",
+    "albert",
+    "deberta",
+    "modernbert",
+    "modernbert_mean",
+    "bigbird",
+    "llama",
+)
+
+
+@cache
+def tokenizer(style: str = "bert") -> Any:
+    """A WordPiece tokenizer with BERT's specials, or with RoBERTa's or Llama's."""
+    names = {
+        "bert": {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"},
+        "roberta": {"cls": "<s>", "pad": "<pad>", "sep": "</s>", "unk": "<unk>", "mask": "<mask>"},
+        "llama": {"unk": "<unk>", "bos": "<s>", "eos": "</s>"},
+    }[style]
+    characters = [chr(c) for c in range(97, 123)] + [chr(c) for c in range(48, 58)]
+    pieces = [*names.values(), *WORDS, *SUFFIXES, *characters, *("##" + c for c in characters)]
+    vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys(pieces))}
+    backend = Tokenizer(models.WordPiece(vocabulary, unk_token=names["unk"]))
+    backend.normalizer = normalizers.BertNormalizer(lowercase=True)
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    first, last = names.get("cls", names.get("bos")), names.get("sep")
+    single = f"{first} $A" + (f" {last}" if last else "")
+    pair = f"{first} $A {last} $B:1 {last}:1" if last else f"{first} $A $B"
+    if style == "roberta":
+        pair = f"{first} $A {last} {last} $B {last}"
+    specials = [(token, vocabulary[token]) for token in (first, last) if token]
+    backend.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=specials)
+    options: dict[str, Any] = {f"{name}_token": token for name, token in names.items()}
+    if style == "bert":
+        options["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
+    return PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=LIMIT, **options)
+
+
+def config(architecture: str, **options: Any) -> Any:  # noqa: C901, PLR0911  one case an architecture
+    """The configuration of a tiny model."""
+    style = style_of(architecture)
+    tok = tokenizer(style)
+    shared = {"vocab_size": len(tok), "pad_token_id": tok.pad_token_id, "num_labels": 2, **options}
+    full = {**SIZES, **shared, "max_position_embeddings": LIMIT}
+    match architecture:
+        case "bert":
+            return BertConfig(**full)
+        case "roberta" | "xlm_roberta":
+            kind = RobertaConfig if architecture == "roberta" else XLMRobertaConfig
+            return kind(**{**full, "max_position_embeddings": LIMIT + 2, "type_vocab_size": 1})
+        case "distilbert":
+            return DistilBertConfig(
+                dim=32, n_layers=2, n_heads=2, hidden_dim=48, max_position_embeddings=LIMIT, **shared
+            )
+        case "electra":
+            return ElectraConfig(**{**full, "embedding_size": 24})
+        case "albert":
+            return AlbertConfig(**{**full, "embedding_size": 24})
+        case "deberta":
+            relative = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 16}
+            return DebertaV2Config(**full, **relative, position_biased_input=False)
+        case "modernbert" | "modernbert_mean":
+            pooling = "mean" if architecture.endswith("mean") else "cls"
+            ends = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
+            return ModernBertConfig(**full, **ends, classifier_pooling=pooling, local_attention=16)
+        case "bigbird":
+            ends = {"bos_token_id": 2, "eos_token_id": 3, "sep_token_id": 3}
+            return BigBirdConfig(**full, **ends, attention_type="original_full", block_size=4, num_random_blocks=1)
+        case "llama":
+            return LlamaConfig(**full, num_key_value_heads=2)
+    raise ValueError(architecture)
+
+
+def style_of(architecture: str) -> str:
+    return {"roberta": "roberta", "xlm_roberta": "roberta", "llama": "llama"}.get(architecture, "bert")
+
+
+def model(architecture: str = "bert", *, seed: int = 0, **options: Any) -> Any:
+    """A tiny model whose weights are eight times as large as fresh ones."""
+    torch.manual_seed(seed)
+    built = AutoModelForSequenceClassification.from_config(config(architecture, **options))
+    with torch.no_grad():
+        for parameter in built.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(8.0)
+            elif not bool((parameter == 1).all()):
+                parameter.add_(0.1 * torch.randn_like(parameter))
+    return built.eval()
+
+
+def classifier(architecture: str = "bert", **options: Any) -> Any:
+    """A tiny classifier, ready to be explained."""
+    load_options = {name: options.pop(name) for name in ("head", "labels", "max_tokens") if name in options}
+    return load(model(architecture, **options), tokenizer(style_of(architecture)), **load_options)
