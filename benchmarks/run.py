@@ -1,0 +1,47 @@
+"""`make bench`: every ratio in one run, with its target; exits with 1 if one is missed."""
+
+import sys
+from collections.abc import Callable
+
+import engine
+import labels
+import peers
+import sequential
+import shapley
+import torch
+from clock import Result
+from rich.console import Console
+from rich.table import Table
+
+THREADS = 2
+SECTIONS: tuple[Callable[[], list[Result]], ...] = (
+    engine.overhead,
+    engine.shorter_costs_less,
+    shapley.speed,
+    shapley.error,
+    sequential.sequential,
+    labels.all_labels,
+    peers.peers,
+)
+
+
+def main() -> int:
+    """Run the sections that are named on the command line, or all, and print one table."""
+    torch.set_num_threads(THREADS)
+    chosen = [s for s in SECTIONS if not sys.argv[1:] or s.__name__ in sys.argv[1:]]
+    console, results = Console(), []
+    for section in chosen:
+        console.print(f"[dim]{section.__module__}.{section.__name__} ...[/]")
+        results += section()
+    table = Table(title=f"whylight benchmarks (CPU, {THREADS} threads)")
+    for column in ("what", "value", "target", "", "detail"):
+        table.add_column(column)
+    for one in results:
+        mark = "" if one.target == "-" else "met" if one.met else "MISSED"
+        table.add_row(one.name, f"{one.value:.2f}", one.target, mark, one.detail)
+    console.print(table)
+    return 0 if all(one.met for one in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

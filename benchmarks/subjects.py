@@ -1,0 +1,83 @@
+"""What the benchmarks run on: the bundled model, texts written for them, and the same game in a peer's words."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from transformers import AutoConfig, AutoModelForSequenceClassification
+
+import whylight as wl
+from whylight.core.encoded import Encoded
+from whylight.core.example import Example
+from whylight.core.labels import Target
+from whylight.facade.case import open_case
+from whylight.facade.provide import game
+from whylight.models.encoder import TransformerClassifier
+from whylight.models.load import BUNDLED, load
+from whylight.views.classifier import Request
+from whylight.views.game import Game
+
+SENTENCES = (
+    "A gripping and moving film, though the ending drags far too long.",
+    "The jokes never land and the plot makes no sense at all.",
+    "Its leads are charming, but the script gives them nothing.",
+    "I laughed, I cried, and would gladly watch it.",
+    "Not the disaster I feared, yet hardly the triumph promised.",
+)
+PARAGRAPH = (
+    "The first hour is a quiet marvel: patient, funny and beautifully shot, with a lead performance that never begs "
+    "for sympathy. Then the story loses its nerve. Scenes that should hurt are smothered in music, a clumsy subplot "
+    "about a stolen letter goes nowhere, and the dialogue starts to explain what the faces had already said. "
+)
+LONG_WORDS = 300
+
+
+def bundled() -> TransformerClassifier:
+    """Load the bundled classifier."""
+    classifier = wl.load()
+    if not isinstance(classifier, TransformerClassifier):
+        raise TypeError(type(classifier))
+    return classifier
+
+
+def many_labels(count: int = 50) -> TransformerClassifier:
+    """Load the bundled encoder with a random head of many labels; only its speed is looked at."""
+    torch.manual_seed(0)
+    config = AutoConfig.from_pretrained(BUNDLED, num_labels=count, problem_type="multi_label_classification")
+    model = AutoModelForSequenceClassification.from_pretrained(
+        BUNDLED, config=config, ignore_mismatched_sizes=True, dtype=torch.float32
+    )
+    classifier = load(model, bundled().tokenizer)
+    if not isinstance(classifier, TransformerClassifier):
+        raise TypeError(type(classifier))
+    return classifier
+
+
+def long_text(words: int = LONG_WORDS) -> str:
+    """Return a text of so many blank-separated words."""
+    return " ".join((PARAGRAPH * 20).split()[:words])
+
+
+def fresh_game(classifier: TransformerClassifier, text: str, *, remover: str = "mask", label: int = 1) -> Game:
+    """Build the game of one label with an empty cache."""
+    case = open_case(classifier, Example(text))
+    case.cache.clear()
+    target = Target(label, classifier.labels.names[label])
+    return game(case, Request((target,), "logit"), remover=remover)
+
+
+def peer_function(classifier: TransformerClassifier, encoded: Encoded) -> Callable[[Tensor], Tensor]:
+    """Return the same game for Captum: presence of words `[batch, words]` -> logits; removed words are masked."""
+    window = encoded.windows[0]
+    ids = torch.as_tensor(window.ids)
+    feature = torch.as_tensor(window.feature)
+    mask = classifier.tokenizer.mask_token_id
+
+    def logits(present: Tensor) -> Tensor:
+        keep = torch.cat([present, torch.ones_like(present[:, :1])], dim=1)[:, feature] > 0
+        rows = torch.where(keep, ids, mask)
+        with torch.inference_mode():
+            out: Tensor = classifier.model(input_ids=rows, attention_mask=torch.ones_like(rows)).logits
+        return out
+
+    return logits
