@@ -38,7 +38,7 @@ def main() -> int:
         table.add_column(column)
     for one in results:
         mark = "" if one.target == "-" else "met" if one.met else "MISSED"
-        table.add_row(one.name, f"{one.value:.2f}", one.target, mark, one.detail)
+        table.add_row(one.name, f"{one.value:.3g}", one.target, mark, one.detail)
     console.print(table)
     return 0 if all(one.met for one in results) else 1
 

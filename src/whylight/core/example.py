@@ -25,10 +25,12 @@ class Example:
     Attributes:
         text: The text.
         pair: The second text of a pair task (a hypothesis, an answer), or None.
+        words: The data set's own words in reading order, or None for the usual cut into words.
     """
 
     text: str
     pair: str | None = None
+    words: tuple[Span, ...] | None = None
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ class CallableClassifier:
             raise InputError("a callable takes single texts; join the two texts of a pair before explaining them.")
         if unit == "token":
             raise IncompatibleError("a callable has no tokens; use the unit 'word' or 'sentence'.")
-        spans = tuple(Span(0, start, end) for start, end in units(example.text, unit))
+        spans = tuple(Span(0, start, end) for start, end in units(example, unit))
         return Encoded(example, unit, spans)
 
     def outcomes(self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter) -> Outcomes:

@@ -147,8 +147,7 @@ class TransformerClassifier:
             numbers = torch.arange(ids.shape[1], device=device) + self._first_position
             options["position_ids"] = numbers.where(mask, self._first_position - 1)
         with padding_token(self.model, ids, self.tokenizer.pad_token_id) as pad:
-            padded = ids if pad is None else ids.masked_fill(~mask, pad)
-            return self.model(input_ids=padded, attention_mask=mask.long(), **options)
+            return self.model(input_ids=ids.masked_fill(~mask, pad), attention_mask=mask.long(), **options)
 
     def _scores(self, logits: Tensor, request: Request) -> Tensor:
         columns = heads.columns(logits, self.labels.head)

@@ -51,9 +51,18 @@ def check_text(example: Example) -> None:
             raise InputError(f"the {name} holds half a character (a lone surrogate) at {error.start}.") from None
 
 
-def units(text: str, unit: Unit) -> Offsets:
-    """Return the offsets of the words or sentences of a text."""
-    return segment.sentences(text) if unit == "sentence" else segment.words(text)
+def units(example: Example, unit: Unit, *, part: int = 0) -> Offsets:
+    """Return the offsets of the words or sentences of one text; a data set's own words come first."""
+    text = example.parts[part]
+    if unit == "sentence":
+        return segment.sentences(text)
+    if example.words is None:
+        return segment.words(text)
+    own = [(span.start, span.end) for span in example.words if span.part == part]
+    gaps = zip([0, *(end for _, end in own)], [*(start for start, _ in own), len(text)], strict=True)
+    if any(text[end:start].strip() or start < end for end, start in gaps):
+        raise InputError("the words that came with the text overlap, are out of order or leave out a character of it.")
+    return own
 
 
 def encode(tokenizer: Any, example: Example, *, unit: Unit, long: Long, limit: int) -> Encoded:  # noqa: ANN401
@@ -69,8 +78,8 @@ def encode(tokenizer: Any, example: Example, *, unit: Unit, long: Long, limit: i
     check_text(example)
     parts: list[Part] = []
     spans: list[Span] = []
-    for number, text in enumerate(example.parts):
-        part, offsets = _part(tokenizer, text, unit=unit, first=len(spans))
+    for number in range(len(example.parts)):
+        part, offsets = _part(tokenizer, example, number, unit=unit, first=len(spans))
         parts.append(part)
         spans += [Span(number, start, end) for start, end in offsets]
     if not any(len(part.ids) for part in parts):
@@ -83,20 +92,22 @@ def encode(tokenizer: Any, example: Example, *, unit: Unit, long: Long, limit: i
     return _cut(encoded, slots, parts, capacity=capacity, long=long, limit=limit)
 
 
-def _part(tokenizer: Any, text: str, *, unit: Unit, first: int) -> tuple[Part, Offsets]:  # noqa: ANN401
+def _part(tokenizer: Any, example: Example, number: int, *, unit: Unit, first: int) -> tuple[Part, Offsets]:  # noqa: ANN401
     """Tokenise one text; features are numbered from `first`."""
+    text = example.parts[number]
     # split_special_tokens: a "[SEP]" that a user typed is text, not structure
     tokens = tokenizer(
         text, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True, verbose=False
     )
     offsets: Offsets = [(int(start), int(end)) for start, end in tokens["offset_mapping"]]
     anchors = [_first_visible(text, start, end) for start, end in offsets]
-    words = _owners(anchors, units(text, "word"), len(text))
+    own_words = units(example, "word", part=number)
+    words = _owners(anchors, own_words, len(text))
     boundaries = [i for i in range(len(words)) if i == 0 or words[i] != words[i - 1]]
     if unit == "word":
-        features, owners = units(text, unit), words
+        features, owners = own_words, words
     else:
-        features = units(text, unit) if unit == "sentence" else _token_spans(text, offsets)
+        features = units(example, unit, part=number) if unit == "sentence" else _token_spans(text, offsets)
         owners = _owners(anchors, features, len(text))
     return Part(np.asarray(tokens["input_ids"], dtype=np.int64), owners + first, boundaries), features
 

@@ -89,12 +89,11 @@ def padding_token(model: Any, ids: Tensor, pad: int | None) -> Iterator[int]:  #
     Such a model refuses batches, and with one it finds the last token of a row by it.
     """
     config = model.config.get_text_config()
-    known = config.pad_token_id if config.pad_token_id is not None else pad
-    if known is not None and config.pad_token_id is not None:
-        yield known
+    if config.pad_token_id is not None:
+        yield int(config.pad_token_id)
         return
     used = set(torch.unique(ids).tolist())
-    free = known if known is not None and known not in used else next(i for i in range(len(used) + 1) if i not in used)
+    free = next(i for i in (pad, *range(len(used) + 1)) if i is not None and i not in used)
     config.pad_token_id = free
     try:
         yield free
