@@ -16,7 +16,7 @@ BATCHES = (4, 8, 16, 32)
 SAMPLES = 500
 OCCLUDED_WORDS = 120
 MEDIUM_WORDS = 40
-DELETE_SAMPLES = 60
+DELETE_SAMPLES = 200
 
 
 def rows_of(classifier: TransformerClassifier, work: Callable[[], object]) -> list[Rows]:

@@ -1,6 +1,8 @@
 """The command line keeps its promises: right output, and one clear sentence with exit code 2 for every mistake."""
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -108,6 +110,22 @@ def test_a_pair_is_explained_in_both_parts(cli: Any, folder: Path) -> None:
     assert [f["part"] for f in row["features"]] == [0, 0, 0, 1, 1]
     parts = (row["text"], row["pair"])
     assert all(parts[f["part"]][f["start"] : f["end"]] == f["text"] for f in row["features"])
+
+
+def test_targets_may_be_repeated(cli: Any) -> None:
+    arguments = ("--target", "positive", "--target", "0", "--method", "input_x_gradient", "--format", "json")
+    rows = [json.loads(line) for line in cli("explain", "A good film.", *arguments)[1].splitlines()]
+    assert [row["target"]["label"] for row in rows] == ["positive", "negative"]
+
+
+def test_output_survives_a_terminal_without_unicode(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "whylight", "explain", "café 🎬", "--method", "occlusion"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    text = subprocess.run(command, capture_output=True, env=environment, cwd=tmp_path, check=True).stdout  # noqa: S603
+    assert b"caf?" in text
+    command += ["--format", "json"]
+    out = subprocess.run(command, capture_output=True, env=environment, cwd=tmp_path, check=True).stdout  # noqa: S603
+    assert json.loads(out.decode())["text"] == "café 🎬"
 
 
 @pytest.mark.parametrize(

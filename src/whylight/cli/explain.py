@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from io import StringIO
+from io import StringIO, TextIOWrapper
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, TextIO, cast
 
 import typer
 from rich.console import Console
@@ -41,7 +41,7 @@ whylight explain "A man sleeps." --pair "A person rests." --model ./my-nli-model
 
 def explain(  # noqa: PLR0913  one parameter an option
     *,
-    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT...", help="Texts to explain.")] = None,
+    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Texts to explain.")] = None,
     file: Annotated[Path | None, typer.Option(help="Read one text from this file ('-': standard input).")] = None,
     lines: Annotated[
         bool, typer.Option("--lines", help="With --file: every line that is not blank is a text.")
@@ -54,7 +54,10 @@ def explain(  # noqa: PLR0913  one parameter an option
     method: Annotated[
         list[str] | None, typer.Option(help="Method, may be repeated; `whylight methods` lists them.")
     ] = None,
-    target: Annotated[str, typer.Option(help="predicted, all, a label or an index.")] = "predicted",
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="predicted, all, a label or an index; may be repeated. [dim]\\[default: predicted][/]"),
+    ] = None,
     unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
     remover: Annotated[
         str | None, typer.Option(help="mask, unk, delete, pad or zero. [dim]\\[default: what suits the model][/]")
@@ -88,7 +91,9 @@ def explain(  # noqa: PLR0913  one parameter an option
     from whylight.facade.explain import Options, explain_all  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
 
-    options = Options.parse(target=target, unit=unit, remover=remover, score=score, long=long, pieces=pieces)
+    options = Options.parse(
+        target=_target(target or []), unit=unit, remover=remover, score=score, long=long, pieces=pieces
+    )
     classifier = load(model, head=_head(head), max_tokens=max_tokens, allow_pickle=allow_pickle)
     explanations = explain_all(classifier, inputs, methods=method or None, options=options, settings=given)
     _show(explanations, output_format, out)
@@ -133,6 +138,10 @@ def _settings(given: list[str]) -> dict[str, str]:
     return settings
 
 
+def _target(names: list[str]) -> str | list[str]:
+    return names if len(names) > 1 else names[0] if names else "predicted"
+
+
 def _head(name: str | None) -> Head | None:
     for head in HEADS:
         if name == head:
@@ -154,9 +163,16 @@ def _show(explanations: list[Explanation], output_format: Format, out: Path | No
         return
     content = _content(explanations, output_format)
     if out is None:
+        _use_utf8(sys.stdout)
         sys.stdout.write(content)
     else:
         page.write(out, content)
+
+
+def _use_utf8(stream: TextIO) -> None:
+    """Write JSON and HTML as UTF-8 wherever the terminal's own encoding could not hold them."""
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(encoding="utf-8")
 
 
 def _content(explanations: list[Explanation], output_format: Format) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -42,6 +43,8 @@ def main(
 
 def run() -> None:
     """Run the command line; what a user can mend is said in one sentence, with exit code 2."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
     try:
         app()
     except WhylightError as error:

@@ -9,7 +9,7 @@ Pooled by `sum`, the integral is that of a derivative along the token's own path
 which is exact and costs one forward pass a token. The norms `l1` and `l2` need the integral of each dimension: all
 tokens and all points of their paths go through the model in common batches, and a token is done when its dimensions
 sum to the known total within `tolerance` of the largest one; the others get twice the Gauss-Legendre nodes.
-Reference: Enguehard 2023. Cost: one forward pass a token and one; for a norm 4 to 256 more, with as many backward
+Reference: Enguehard 2023. Cost: one forward pass a token and one; for a norm 8 to 256 more, with as many backward
 passes a target.
 The author's code runs 50 nodes token by token, and feeds embedded text through the embedding layer again.
 There is no completeness over the text: each path has a start of its own.
@@ -24,7 +24,7 @@ from whylight.methods._paths import gauss_legendre
 from whylight.views.gradient import Baseline, GradientView
 from whylight.views.positions import Pooling, pool
 
-NODES = (4, 8, 16, 32, 64, 128, 256)
+NODES = (8, 16, 32, 64, 128, 256)
 
 
 @method(cite="enguehard2023", signed=True)
