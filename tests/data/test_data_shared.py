@@ -1,0 +1,114 @@
+"""The public corpora themselves, where they are at hand: counts, offsets and words."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import tiny
+from whylight.data.dataset import Dataset
+from whylight.data.load import dataset
+from whylight.models.tokenised import encode
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the public corpora are not at {SHARED}")
+
+COUNTS = {
+    ("sst", "sst_trees"): {"train": 6920, "dev": 872, "test": 1821},
+    ("sst2", "sst2"): {"train": 67349, "dev": 872, "test": 1821},
+    ("eraser", "eraser_movies"): {"train": 1600, "dev": 200, "test": 199},
+    ("codiesp", "codiesp"): {"train": 500, "dev": 250, "test": 250},
+    ("esnli", "esnli_dev"): {"dev": 6351},
+    ("emotion", "emotion"): {"train": 16000, "dev": 2000, "test": 2000},
+    ("rt_polarity", "rt_polarity"): {"train": 8530, "dev": 1066, "test": 1066, "all": 10662},
+    ("imdb", "imdb"): {"train": 5000, "test": 5000},
+    ("yelp", "yelp_1k"): {"test": 1000},
+}
+SPLITS = [(name, folder, split) for (name, folder), counts in COUNTS.items() for split in counts]
+WITH_RATIONALES = {"sst", "eraser", "codiesp", "esnli"}
+
+
+@cache
+def _load(name: str, folder: str, split: str) -> Dataset:
+    if not (SHARED / folder).is_dir():
+        pytest.skip(f"{folder} is not at {SHARED}")
+    return dataset(f"{name}:{SHARED / folder}", split=split)
+
+
+@pytest.mark.parametrize(("name", "folder", "split"), SPLITS)
+def test_counts_are_those_of_the_corpus(name: str, folder: str, split: str) -> None:
+    data = _load(name, folder, split)
+    assert len(data) == COUNTS[name, folder][split]
+    assert len({record.id for record in data}) == len(data)
+    assert {label for record in data for label in record.labels} <= set(data.label_names)
+    assert all(record.example.text.strip() for record in data)
+    assert any(record.rationales for record in data) == (name in WITH_RATIONALES)
+
+
+@pytest.mark.parametrize(("name", "folder", "split"), [case for case in SPLITS if case[0] in WITH_RATIONALES])
+def test_every_span_slices_to_visible_text_within_its_own(name: str, folder: str, split: str) -> None:
+    for record in _load(name, folder, split):
+        for label, rationale in record.rationales.items():
+            assert label in record.labels
+            assert rationale.spans
+            for span in rationale.spans:
+                assert 0 <= span.start < span.end <= len(record.example.parts[span.part])
+                assert record.example.slice(span).strip()
+
+
+@pytest.mark.parametrize(("name", "folder", "split"), SPLITS)
+def test_words_cover_the_text(name: str, folder: str, split: str) -> None:
+    sample = _load(name, folder, split).sample(8, seed=0)
+    for record in sample:
+        encoded = encode(tiny.tokenizer(), record.example, unit="word", long="window", limit=256)
+        if record.example.words is not None:
+            assert encoded.spans == record.example.words
+        for rationale in record.rationales.values():
+            assert rationale.marks(encoded.spans).any()
+
+
+@pytest.mark.parametrize("split", ["train", "dev", "test"])
+def test_movie_evidence_is_the_text_of_its_tokens(split: str) -> None:
+    data = _load("eraser", "eraser_movies", split)
+    assert not any("not those of their tokens" in note for note in data.notes)
+    assert data.label_names == ("negative", "positive")
+    assert all(record.example.pair is None for record in data)
+
+
+def test_movie_rationales_are_whole_words_with_the_published_shares() -> None:
+    shares = {}
+    for split in ("train", "test"):
+        sample = _load("eraser", "eraser_movies", split).with_rationales().sample(60, seed=0)
+        marked = total = 0
+        for record in sample:
+            words = record.example.words
+            assert words is not None
+            starts, ends = {word.start for word in words}, {word.end for word in words}
+            (rationale,) = record.rationales.values()
+            assert all(span.start in starts and span.end in ends for span in rationale.spans)
+            marked += int(rationale.marks(words).sum())
+            total += len(words)
+        shares[split] = marked / total
+    assert shares["train"] == pytest.approx(0.09, abs=0.02)
+    assert shares["test"] == pytest.approx(0.31, abs=0.04)
+
+
+def test_codiesp_has_the_published_number_of_codes() -> None:
+    train = _load("codiesp", "codiesp", "train")
+    assert len({label for record in train for label in record.labels}) == 1767
+    assert all(set(record.rationales) == set(record.labels) for record in train)
+    assert "2 mentions differ from their annotated text" in train.notes
+    top = dataset(f"codiesp:{SHARED / 'codiesp'}", split="test", top=20)
+    assert len(top.label_names) == 20
+    assert top.label_names == dataset(f"codiesp:{SHARED / 'codiesp'}", split="train", top=20).label_names
+
+
+def test_sst_phrases_are_a_stricter_rationale_than_none() -> None:
+    phrases = dataset(f"sst:{SHARED / 'sst_trees'}", split="dev", rationale="phrases")
+    assert len(phrases) == 872
+    assert 0.9 < len(phrases.with_rationales()) / len(phrases) < 1
+    for record in phrases.with_rationales():
+        (rationale,) = record.rationales.values()
+        words = record.example.words
+        assert words is not None
+        assert all(2 * len(record.example.slice(span).split(" ")) <= len(words) for span in rationale.spans)
