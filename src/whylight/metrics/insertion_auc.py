@@ -1,0 +1,22 @@
+"""Insertion AUC: the mean height of the score while the most important features come back, one after the other.
+
+    auc = area under f(the top k features alone) over k/m,   k = 0 ... m,   m = the first `until` of the features
+
+x goes from 0, the empty input, to 1; by default until everything is back. With `until` below 1 it is scaled to the
+stretch that is gone through. Higher is better. `published=True` takes the points of Pham et al. 2022's deletion: k = 1
+... m with m = max(2, ceil(until (n - 1))), x from 1/m to 1. It is nan for fewer than two features.
+Reference: Petsiuk et al. 2018. Cost: at most n + 1 forward passes for the first target, n - 1 for each other one.
+"""
+
+from whylight.core.arrays import Floats
+from whylight.core.explanation import Explanation
+from whylight.core.registry import metric
+from whylight.metrics._curves import area, area_counts, keep_curve
+from whylight.views.game import Game
+
+
+@metric(cite="petsiuk2018", higher_is_better=True)
+def insertion_auc(explanation: Explanation, game: Game, *, until: float = 1.0, published: bool = False) -> Floats:
+    """Integrate the score while the top features are put back, one value a target (nan without features)."""
+    counts = area_counts(game.n_features, until=until, published=published)
+    return area(keep_curve(explanation, game, counts), published=published)
