@@ -16,10 +16,12 @@ from whylight.core.example import Example, Span
 from whylight.core.explanation import Explanation, Provenance
 
 if TYPE_CHECKING:
+    from whylight.data.load import dataset
     from whylight.facade.compatible import compatible
     from whylight.facade.evaluate import measure
     from whylight.facade.explain import explain
     from whylight.models.load import load
+    from whylight.run.evaluate import evaluate
 
 __version__ = "0.1.0"
 __all__ = [
@@ -29,6 +31,8 @@ __all__ = [
     "Span",
     "WhylightError",
     "compatible",
+    "dataset",
+    "evaluate",
     "explain",
     "load",
     "measure",
@@ -36,6 +40,8 @@ __all__ = [
 
 _LAZY = {
     "compatible": "whylight.facade.compatible",
+    "dataset": "whylight.data.load",
+    "evaluate": "whylight.run.evaluate",
     "explain": "whylight.facade.explain",
     "load": "whylight.models.load",
     "measure": "whylight.facade.evaluate",

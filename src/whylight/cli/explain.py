@@ -86,7 +86,7 @@ def explain(  # noqa: PLR0913  one parameter an option
 ) -> None:
     """Say which words made a classifier decide."""
     inputs = _with_pair(_texts(texts or [], file, lines=lines), pair)
-    given = _settings(settings or [])
+    given = parse_settings(settings or [])
     _refuse_missing_folder(out)
     from whylight.facade.explain import Options, explain_all  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
@@ -94,7 +94,7 @@ def explain(  # noqa: PLR0913  one parameter an option
     options = Options.parse(
         target=_target(target or []), unit=unit, remover=remover, score=score, long=long, pieces=pieces
     )
-    classifier = load(model, head=_head(head), max_tokens=max_tokens, allow_pickle=allow_pickle)
+    classifier = load(model, head=parse_head(head), max_tokens=max_tokens, allow_pickle=allow_pickle)
     explanations = explain_all(classifier, inputs, methods=method or None, options=options, settings=given)
     _show(explanations, output_format, out)
 
@@ -128,7 +128,8 @@ def _with_pair(texts: list[str], pair: str | None) -> Sequence[str | tuple[str, 
     return texts if pair is None else [(text, pair) for text in texts]
 
 
-def _settings(given: list[str]) -> dict[str, str]:
+def parse_settings(given: list[str]) -> dict[str, str]:
+    """Turn NAME=VALUE arguments into settings."""
     settings = {}
     for one in given:
         name, equals, value = one.partition("=")
@@ -142,7 +143,8 @@ def _target(names: list[str]) -> str | list[str]:
     return names if len(names) > 1 else names[0] if names else "predicted"
 
 
-def _head(name: str | None) -> Head | None:
+def parse_head(name: str | None) -> Head | None:
+    """Return the head that a name stands for, or raise the error that lists them."""
     for head in HEADS:
         if name == head:
             return head

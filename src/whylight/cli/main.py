@@ -8,8 +8,12 @@ from typing import Annotated
 import typer
 
 from whylight import __version__
+from whylight.cli.compare import compare
+from whylight.cli.datasets import datasets
+from whylight.cli.evaluate import evaluate
 from whylight.cli.explain import explain
 from whylight.cli.methods import methods, metrics
+from whylight.cli.recommend import recommend
 from whylight.core.errors import WhylightError
 
 app = typer.Typer(
@@ -21,8 +25,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(explain)
+app.command()(evaluate)
+app.command()(compare)
+app.command()(recommend)
 app.command()(methods)
 app.command()(metrics)
+app.command()(datasets)
 
 
 def _print_version(value: bool) -> None:  # noqa: FBT001  typer's own signature

@@ -1,24 +1,30 @@
-"""Measuring one explanation against the classifier it is of."""
+"""Measuring one explanation: against the classifier it is of, a rationale, or another explanation."""
+
+from typing import Any
 
 from whylight.core.arrays import Floats
 from whylight.core.encoded import UNITS
-from whylight.core.errors import SettingError
+from whylight.core.errors import InputError, SettingError
 from whylight.core.explanation import Explanation
 from whylight.core.labels import check_score_space
+from whylight.core.rationale import Rationale
 from whylight.core.registry import METRICS
 from whylight.facade import provide
 from whylight.facade.case import open_case
 from whylight.facade.explain import check_remover, check_score, choice
 from whylight.views.classifier import Classifier, Request
+from whylight.views.game import Game
 
 
-def measure(
+def measure(  # noqa: PLR0913  every argument but two is optional and named
     classifier: Classifier,
     explanation: Explanation,
     *,
     metric: str = "comprehensiveness",
     remover: str | None = None,
     score: str = "probability",
+    rationale: Rationale | None = None,
+    other: Explanation | None = None,
     **settings: object,
 ) -> Floats:
     """Measure an explanation.
@@ -27,14 +33,31 @@ def measure(
         classifier: The classifier that was explained.
         explanation: The explanation.
         metric: Name of the metric.
-        remover: What "removed" means; by default what suits the model.
-        score: The score space that is measured in.
+        remover: For faithfulness: what "removed" means; by default what suits the model.
+        score: For faithfulness: the score space that is measured in.
+        rationale: For plausibility: what people marked as the reason.
+        other: For agreement: the explanation to compare with.
         **settings: Settings of the metric, e.g. `share=0.2`.
 
     Returns:
         One value a target.
     """
     spec = METRICS[metric]
+    evidence: list[Any] = []
+    for kind in spec.consumes[1:]:
+        given = {Rationale: rationale, Explanation: other}
+        if kind is Game:
+            evidence.append(_game(classifier, explanation, remover=remover, score=score))
+        elif given.get(kind) is not None:
+            evidence.append(given[kind])
+        else:
+            argument = "rationale" if kind is Rationale else "other"
+            raise InputError(f"the metric '{metric}' needs a {kind.__name__}: pass {argument}=...")
+    values: Floats = spec.function(explanation, *evidence, **spec.complete_settings(settings))
+    return values
+
+
+def _game(classifier: Classifier, explanation: Explanation, *, remover: str | None, score: str) -> Game:
     unit = choice("unit", explanation.provenance.unit, UNITS)
     case = open_case(classifier, explanation.example, unit=unit)
     if case.encoded.spans != explanation.spans:
@@ -42,6 +65,4 @@ def measure(
     if any(classifier.labels.names[t.index : t.index + 1] != (t.label,) for t in explanation.targets):
         raise SettingError("the explanation is of other labels than this classifier has.")
     request = Request(explanation.targets, check_score(classifier, check_score_space(score)))
-    evidence = provide.game(case, request, remover=check_remover(classifier, remover))
-    values: Floats = spec.function(explanation, evidence, **spec.complete_settings(settings))
-    return values
+    return provide.game(case, request, remover=check_remover(classifier, remover))

@@ -1,0 +1,63 @@
+"""`whylight compare`: two methods, or two runs, text by text."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from whylight.core.errors import InputError
+
+
+def compare(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run of `whylight evaluate`.")],
+    *,
+    first: Annotated[str, typer.Option("--method", help="The one method.")],
+    second: Annotated[
+        str | None, typer.Option("--against", help="The other. [dim]\\[default: random, or the same of --run][/]")
+    ] = None,
+    other: Annotated[
+        Path | None, typer.Option("--run", help="Take the other from this run, e.g. of another model.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of resampling.")] = 0,
+) -> None:
+    """Compare two methods, or one method on two models, by a paired test.
+
+    [bold]Examples[/bold]
+
+    whylight compare runs/sst --method attingrad --against attention
+
+    whylight compare runs/model-a --method lime --run runs/model-b
+    """
+    from whylight.run.compare import compare as paired, select  # noqa: PLC0415  loads only when it is needed
+
+    second = second or (first if other is not None else "random")
+    results = paired(select(_scores(run), first), select(_scores(other or run), second), seed=seed)
+    table = Table(title=f"{first} minus {second}", box=None, header_style="bold", pad_edge=False, title_justify="left")
+    for column in ("metric", "difference", "95 % interval", "p", "wins", "texts"):
+        table.add_column(column, justify="left" if column == "metric" else "right")
+    for one in results:
+        cell = one.difference
+        table.add_row(
+            f"{one.metric} {'↑' if one.higher_is_better else '↓'}{f' ({one.remover})' if one.remover else ''}",
+            f"{cell.mean:+.3f}",
+            f"[{cell.low:+.3f}, {cell.high:+.3f}]",
+            f"{one.p_value:.4f}",
+            f"{one.wins:.0%}",
+            str(cell.texts),
+        )
+    console = Console()
+    console.print(table)
+    console.print(
+        "Paired over texts: bootstrap interval, permutation test; wins = share of texts it is better on.", style="dim"
+    )
+
+
+def _scores(folder: Path) -> "list[dict[str, object]]":
+    from whylight.store import tables  # noqa: PLC0415
+
+    rows = tables.read(folder / "scores.parquet")
+    if not rows:
+        raise InputError(f"'{folder}' holds no run: there is no scores.parquet with rows in it.")
+    return rows

@@ -1,0 +1,45 @@
+"""`whylight recommend`: which method to trust, as far as a budget of seconds can tell."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from whylight.cli.evaluate import print_table
+from whylight.cli.explain import parse_head, parse_settings
+
+
+def recommend(  # noqa: PLR0913  one parameter an option
+    *,
+    data: Annotated[str, typer.Option(help="CORPUS:PATH, or the path of a file; texts like those to be explained.")],
+    split: Annotated[str, typer.Option(help="Split of the corpus.")] = "test",
+    model: Annotated[
+        str | None, typer.Option(help="Folder or hub id. [dim]\\[default: the bundled sentiment model][/]")
+    ] = None,
+    budget: Annotated[float, typer.Option(help="Seconds to spend.")] = 120.0,
+    seed: Annotated[int, typer.Option(help="Seed of the order of texts.")] = 0,
+    data_settings: Annotated[
+        list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
+    ] = None,
+    head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
+) -> None:
+    """Say which method names the words that matter to this model, and what could not be told.
+
+    [bold]Example[/bold]
+
+    whylight recommend --model ./my-model --data reviews.jsonl --budget 300
+    """
+    from whylight.data.load import dataset  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.models.load import load  # noqa: PLC0415
+    from whylight.run.recommend import recommend as find  # noqa: PLC0415
+
+    records = dataset(data, split=split, **parse_settings(data_settings or []))
+    found = find(load(model, head=parse_head(head)), records, budget=budget, seed=seed)
+    print_table(found.summary, title=f"{records.name} {records.split}, {found.texts} texts")
+    console = Console()
+    for remover, ranking in found.rankings.items():
+        console.print(f"best to worst under {remover}: {', '.join(ranking)}", markup=False)
+    for sentence in found.findings:
+        console.print(f"- {sentence}", markup=False)
+    if found.left_out:
+        console.print(f"- left out for {budget:g} seconds: {', '.join(found.left_out)}.", markup=False)

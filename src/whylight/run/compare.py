@@ -1,0 +1,87 @@
+"""Comparing two methods text by text: a difference of means can deceive where a paired one does not."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whylight.core.arrays import Floats
+from whylight.core.errors import InputError, unknown
+from whylight.core.registry import METRICS
+from whylight.run.summary import Cell, interval
+from whylight.store.tables import Row
+
+Measure = tuple[str, str | None]
+"""A metric and its remover."""
+FLIPS = 10_000
+"""Random sign flips of the permutation test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One metric: first minus second over the texts that both have.
+
+    Attributes:
+        metric: Name of the metric.
+        remover: What "removed" meant to it, if anything.
+        higher_is_better: Its direction.
+        difference: Mean difference with its 95 % bootstrap interval.
+        p_value: Of a paired permutation test: how often flipping signs gives a difference as large.
+        wins: Share of texts on which the first is better; ties count half.
+    """
+
+    metric: str
+    remover: str | None
+    higher_is_better: bool
+    difference: Cell
+    p_value: float
+    wins: float
+
+
+def compare(first: Sequence[Row], second: Sequence[Row], *, seed: int = 0) -> list[Comparison]:
+    """Compare the scores of two methods or models, metric by metric.
+
+    Args:
+        first: Rows of `scores.parquet` of the one.
+        second: Rows of the other.
+        seed: Of resampling.
+    """
+    left, right = _by_metric(first), _by_metric(second)
+    results = []
+    for name in left:
+        shared = sorted(left[name].keys() & right.get(name, {}).keys())
+        if shared:
+            own = np.asarray([left[name][key] for key in shared])
+            results.append(_compared(name, own - np.asarray([right[name][key] for key in shared]), seed=seed))
+    if not results:
+        raise InputError("the two have no text and metric in common.")
+    return results
+
+
+def select(scores: Sequence[Row], method: str) -> list[Row]:
+    """Return the rows of one method."""
+    methods = dict.fromkeys(row["method"] for row in scores)
+    if method not in methods:
+        raise unknown("method of this run", method, methods)
+    return [row for row in scores if row["method"] == method]
+
+
+def _by_metric(rows: Sequence[Row]) -> dict[Measure, dict[str, float]]:
+    """Return the mean over labels of each metric and text."""
+    values: dict[Measure, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row["value"] is not None and np.isfinite(row["value"]):
+            values[row["metric"], row.get("remover")][row["example_id"]].append(row["value"])
+    return {name: {key: float(np.mean(v)) for key, v in own.items()} for name, own in values.items()}
+
+
+def _compared(measure: Measure, differences: Floats, *, seed: int) -> Comparison:
+    metric, remover = measure
+    higher = bool(METRICS[metric].facts["higher_is_better"])
+    signs = np.random.default_rng(seed).choice((-1.0, 1.0), size=(FLIPS, len(differences)))
+    flipped = np.abs(signs @ differences)
+    larger = int((flipped >= abs(differences.sum()) - 1e-12).sum())
+    better = differences if higher else -differences
+    wins = float((better > 0).mean() + (better == 0).mean() / 2)
+    return Comparison(metric, remover, higher, interval(differences, seed=seed), (larger + 1) / (FLIPS + 1), wins)

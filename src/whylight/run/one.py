@@ -1,0 +1,183 @@
+"""The work on one record: explain it by every method, and measure each explanation.
+
+Faithfulness metrics look at the predicted labels, plausibility metrics at the gold labels that have a rationale. The
+`human` row is the rationale itself, taken as an explanation.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from whylight.core.errors import InputError
+from whylight.core.explanation import Explanation, Provenance
+from whylight.core.labels import Target
+from whylight.core.rationale import Rationale
+from whylight.data.dataset import Record
+from whylight.facade import provide
+from whylight.facade.case import Case, open_case
+from whylight.facade.explain import explain_case
+from whylight.run.plan import HUMAN, Plan, Settings, needs_boundary
+from whylight.store.tables import Row
+from whylight.views.classifier import Classifier, Request
+from whylight.views.game import Game
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What one record gave."""
+
+    explanations: list[Row]
+    scores: list[Row]
+    rows_run: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One record in front of the classifier, with what its measurements share."""
+
+    case: Case
+    predicted: tuple[Target, ...]
+    gold: dict[Target, Rationale]
+    correct: dict[Target, bool | None]  # None where the record has no gold label
+
+    @property
+    def targets(self) -> list[Target]:
+        """Every label that is explained."""
+        return list(dict.fromkeys([*self.predicted, *self.gold]))
+
+
+def work(classifier: Classifier, record: Record, plan: Plan, *, run: str) -> Done:
+    """Explain and measure one record."""
+    bench = open_bench(classifier, record, plan)
+    games = {target: _games(bench.case, plan, target) for target in bench.predicted}
+    explanations, scores = [], []
+    for explanation in _explanations(bench, plan):
+        for target in explanation.targets:
+            about: Row = {"run": run, "example_id": record.id, "target": target.index, "label": target.label}
+            about["correct"] = bench.correct[target]
+            one = only(explanation, target)
+            explanations.append({**about, **_stored(one)})
+            scores += [{**about, **row} for row in _measured(one, target, bench, games, plan)]
+    return Done(explanations, scores, len(bench.case.cache))
+
+
+def open_bench(classifier: Classifier, record: Record, plan: Plan) -> Bench:
+    """Classify a record and find the labels to explain."""
+    case = open_case(classifier, record.example, unit=plan.options.unit, long=plan.options.long)
+    predicted, _ = case.targets("predicted")
+    named = {name: Target(gold_index(classifier, name), name) for name in record.labels}
+    gold = {
+        Target(t.index, classifier.labels.names[t.index]): record.rationales[n]
+        for n, t in named.items()
+        if n in record.rationales
+    }
+    indices = {target.index for target in named.values()}
+    applies = set(case.prediction.predicted)
+    correct = {t: (t.index in indices) == (t.index in applies) if indices else None for t in (*predicted, *gold)}
+    return Bench(case, predicted, gold, correct)
+
+
+def gold_index(classifier: Classifier, name: str) -> int:
+    """Return the column of a gold label, or say that data and model do not speak of the same labels."""
+    names = [label.casefold() for label in classifier.labels.names]
+    if name.casefold() not in names:
+        known = ", ".join(classifier.labels.names[:20])
+        raise InputError(f"the data has the label '{name}', which the model does not know; it has {known}.")
+    return names.index(name.casefold())
+
+
+def only(explanation: Explanation, target: Target) -> Explanation:
+    """Return the part of an explanation that is about one target."""
+    return replace(explanation, targets=(target,), scores=explanation.row(target)[None])
+
+
+def _explanations(bench: Bench, plan: Plan) -> Iterator[Explanation]:
+    options = replace(plan.options, target=[target.index for target in bench.targets])
+    for spec, settings in plan.methods:
+        yield explain_case(bench.case, spec, settings, options)
+    if bench.gold:
+        yield _human(bench, plan)
+
+
+def _human(bench: Bench, plan: Plan) -> Explanation:
+    """Take the rationale as an explanation: 1 for a marked feature, 0 for another."""
+    encoded, targets = bench.case.encoded, tuple(bench.gold)
+    marks = [bench.gold[target].marks(encoded.spans).astype(np.float64) for target in targets]
+    receipt = Provenance(
+        model=bench.case.classifier.identity,
+        method=HUMAN,
+        settings={},
+        unit=plan.options.unit,
+        remover=None,
+        score=plan.space,
+        signed=False,
+        class_specific=True,
+        forward_passes=0,
+        backward_passes=0,
+        seconds=0.0,
+    )
+    return Explanation(encoded.example, encoded.spans, targets, np.stack(marks), bench.case.prediction, receipt)
+
+
+def _games(case: Case, plan: Plan, target: Target) -> dict[str, Game]:
+    """Return the game of a target under each remover."""
+    return {name: provide.game(case, Request((target,), plan.space), remover=name) for name in plan.removers}
+
+
+def _measured(
+    one: Explanation, target: Target, bench: Bench, games: dict[Target, dict[str, Game]], plan: Plan
+) -> Iterator[Row]:
+    """Measure one explanation of one target by every metric that applies to it."""
+    own_games, rationale = games.get(target, {}), bench.gold.get(target)
+    space, name = plan.space, one.provenance.method
+    for remover, game in own_games.items():
+        for spec, settings in plan.metrics_on(Game):
+            value = float(spec.function(one, game, **settings)[0])
+            yield _row(spec.name, settings, value, name, remover=remover, space=space)
+    for spec, settings in plan.metrics_on(Rationale) if rationale is not None else []:
+        own = _with_boundary(settings, plan, name)
+        yield _row(spec.name, own, float(spec.function(one, rationale, **own)[0]), name)
+    for spec, settings in plan.metrics_on(None) if own_games else []:
+        own = _with_boundary(settings, plan, name)
+        yield _row(spec.name, own, float(spec.function(one, **own)[0]), name)
+
+
+def _with_boundary(settings: Settings, plan: Plan, method: str) -> Settings:
+    return {**settings, "boundary": plan.boundaries.get(method, 0.0)} if needs_boundary(settings) else settings
+
+
+def _row(
+    metric: str, settings: Settings, value: float, method: str, *, remover: str | None = None, space: str | None = None
+) -> Row:
+    own = json.dumps(settings, sort_keys=True)
+    return {
+        "method": method,
+        "metric": metric,
+        "settings": own,
+        "remover": remover,
+        "score_space": space,
+        "value": value,
+    }
+
+
+def _stored(one: Explanation) -> Row:
+    receipt = one.provenance
+    return {
+        "text": one.example.text,
+        "pair": one.example.pair,
+        "method": receipt.method,
+        "settings": json.dumps(dict(receipt.settings), sort_keys=True),
+        "unit": receipt.unit,
+        "remover": receipt.remover,
+        "score_space": receipt.score,
+        "parts": [span.part for span in one.spans],
+        "starts": [span.start for span in one.spans],
+        "ends": [span.end for span in one.spans],
+        "scores": one.scores[0].tolist(),
+        "seconds": receipt.seconds,
+        "forward_passes": receipt.forward_passes,
+        "backward_passes": receipt.backward_passes,
+        "notes": list(receipt.notes),
+    }

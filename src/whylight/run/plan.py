@@ -1,0 +1,122 @@
+"""What a run is asked to do: methods and metrics with complete settings, and what each metric needs."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from whylight.core.errors import InputError, SettingError
+from whylight.core.explanation import Explanation, JsonValue
+from whylight.core.labels import ScoreSpace
+from whylight.core.rationale import Rationale
+from whylight.core.registry import METHODS, METRICS, Spec
+from whylight.data.dataset import Dataset
+from whylight.facade.compatible import require
+from whylight.facade.explain import Options, check_remover, check_score, share_settings
+from whylight.views.classifier import Classifier
+from whylight.views.game import Game
+
+RANDOM, HUMAN = "random", "human"
+DEFAULT_METRICS = ("aopc_comprehensiveness", "aopc_sufficiency", "average_precision", "iou")
+Settings = dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One run.
+
+    Attributes:
+        methods: Methods with their settings; `random` is always among them.
+        metrics: Metrics with their settings.
+        options: What is asked of every method alike.
+        removers: What "removed" means to faithfulness metrics; each is measured by every one of them.
+        space: The score space of faithfulness metrics.
+        boundaries: Tuned decision boundary of each method, where a metric needs one.
+    """
+
+    methods: tuple[tuple[Spec, Settings], ...]
+    metrics: tuple[tuple[Spec, Settings], ...]
+    options: Options
+    removers: tuple[str, ...]
+    space: ScoreSpace
+    boundaries: Mapping[str, float] = field(default_factory=dict)
+
+    def metrics_on(self, evidence: type | None) -> list[tuple[Spec, Settings]]:
+        """Return the metrics that take this kind of evidence."""
+        return [(spec, own) for spec, own in self.metrics if evidence_of(spec) is evidence]
+
+    def identity(self, *, model: str, data: str) -> tuple[str, str]:
+        """Return a short name for the run, the same for the same question, and the question as JSON."""
+        asked = json.dumps(
+            {
+                "model": model,
+                "data": data,
+                "methods": {spec.name: own for spec, own in self.methods},
+                "metrics": {spec.name: own for spec, own in self.metrics},
+                "unit": self.options.unit,
+                "long": self.options.long,
+                "pieces": self.options.pieces,
+                "method_score": self.options.score,
+                "method_remover": self.options.remover,
+                "removers": self.removers,
+                "score_space": self.space,
+            },
+            sort_keys=True,
+        )
+        return hashlib.sha256(asked.encode()).hexdigest()[:12], asked
+
+
+def make_plan(  # noqa: PLR0913  what a user may say about a run
+    classifier: Classifier,
+    data: Dataset,
+    *,
+    methods: Sequence[str],
+    metrics: Sequence[str] | None,
+    options: Options,
+    removers: Sequence[str] | None,
+    settings: Mapping[str, object],
+    tuned: bool,
+) -> Plan:
+    """Check everything that can be checked before the first text is explained."""
+    specs = [METHODS[name] for name in dict.fromkeys([*methods, RANDOM])]
+    for spec in specs:
+        require(spec, classifier)
+    has_rationales = any(record.rationales for record in data)
+    measures = [METRICS[name] for name in dict.fromkeys(metrics or _default_metrics(has_rationales=has_rationales))]
+    both = share_settings([*specs, *measures], settings)
+    own_metrics = both[len(specs) :]
+    for spec, own in zip(measures, own_metrics, strict=True):
+        _check_metric(spec, own, data, has_rationales=has_rationales, tuned=tuned)
+    return Plan(
+        methods=tuple(zip(specs, both[: len(specs)], strict=True)),
+        metrics=tuple(zip(measures, own_metrics, strict=True)),
+        options=options,
+        removers=tuple(dict.fromkeys(check_remover(classifier, one) for one in removers or (options.remover,))),
+        space=check_score(classifier, "probability"),
+    )
+
+
+def evidence_of(spec: Spec) -> type | None:
+    """Return what a metric takes besides the explanation."""
+    return spec.consumes[1] if len(spec.consumes) > 1 else None
+
+
+def needs_boundary(settings: Mapping[str, JsonValue]) -> bool:
+    """Say whether a metric marks features at a boundary that nobody has set."""
+    return "boundary" in settings and settings["boundary"] is None and settings.get("at") != "rationale"
+
+
+def _default_metrics(*, has_rationales: bool) -> list[str]:
+    return [n for n in DEFAULT_METRICS if has_rationales or evidence_of(METRICS[n]) is not Rationale]
+
+
+def _check_metric(spec: Spec, settings: Settings, data: Dataset, *, has_rationales: bool, tuned: bool) -> None:
+    evidence = evidence_of(spec)
+    if evidence is Rationale and not has_rationales:
+        raise InputError(f"the metric '{spec.name}' needs rationales, and '{data.name}' ({data.split}) has none.")
+    if evidence is Explanation:
+        raise SettingError(f"the metric '{spec.name}' compares two explanations; it is not one of a single method.")
+    if evidence not in (Game, Rationale, None):
+        raise SettingError(f"the metric '{spec.name}' needs evidence that a run does not have.")
+    if needs_boundary(settings) and not tuned:
+        raise SettingError(f"the metric '{spec.name}' needs a boundary tuned on other texts: pass --tune SPLIT.")

@@ -1,0 +1,182 @@
+"""Which method to trust on this model and data, as far as a budget of seconds can tell.
+
+The methods that fit into the budget explain a sample of texts; each is measured by AOPC comprehensiveness and
+sufficiency under two removers, because a deletion metric favours the method that removes words the same way (Pham et
+al. 2022). Per remover, methods are ordered by their mean rank over the two metrics. What a paired test cannot tell
+apart is said.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from whylight.core.errors import InputError, SettingError
+from whylight.core.registry import METHODS
+from whylight.data.dataset import Dataset, Record
+from whylight.facade.compatible import compatible
+from whylight.facade.explain import Options, explain_case
+from whylight.run.compare import compare, select
+from whylight.run.one import open_bench, work
+from whylight.run.plan import RANDOM, Plan, make_plan
+from whylight.run.summary import Summary, summarise
+from whylight.store.tables import Row
+from whylight.views.classifier import Classifier
+from whylight.views.game import Game
+
+MEASURES = ("aopc_comprehensiveness", "aopc_sufficiency")
+TRIAL_SHARE = 0.2
+"""Share of the budget for finding out what methods cost."""
+FEWEST_TEXTS = 10
+"""A method that would leave time for fewer texts than this is too slow for the budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """What a budget could find out.
+
+    Attributes:
+        texts: How many texts were measured.
+        summary: The table behind the ranking.
+        rankings: For each remover, methods from best to worst.
+        left_out: Methods that were too slow for the budget, or not even tried in it.
+        findings: What was found, and what could not be told, in sentences.
+    """
+
+    texts: int
+    summary: Summary
+    rankings: dict[str, list[str]]
+    left_out: tuple[str, ...]
+    findings: tuple[str, ...]
+
+
+def recommend(
+    classifier: Classifier,
+    data: Dataset,
+    *,
+    budget: float,
+    seed: int = 0,
+    clock: Callable[[], float] = time.monotonic,
+) -> Recommendation:
+    """Find out which method names the words that matter to this model, in about `budget` seconds.
+
+    Args:
+        classifier: What `wl.load` returned.
+        data: Texts like those to be explained; labels and rationales are not needed.
+        budget: Seconds.
+        seed: Of the order of texts.
+        clock: Where the time comes from.
+    """
+    if budget <= 0:
+        raise SettingError(f"the budget must be above 0 seconds, not {budget:g}.")
+    removers, started = _two_removers(classifier), clock()
+    records = [data[int(i)] for i in np.random.default_rng(seed).permutation(len(data))]
+    methods, left_out = _affordable(classifier, data, records[0], budget=budget, clock=clock)
+    plan = _plan(classifier, data, methods, removers)
+    explanations: list[Row] = []
+    scores: list[Row] = []
+    texts, begun = 0, clock()
+    for record in records:
+        mean = (clock() - begun) / max(1, texts)
+        if texts and clock() - started + mean > budget:
+            break
+        done = work(classifier, record, plan, run="recommend")
+        explanations += done.explanations
+        scores += done.scores
+        texts += 1
+    summary = summarise(explanations, scores)
+    rankings = {remover: _ranking(summary, remover, several=len(removers) > 1) for remover in removers}
+    findings = _findings(scores, rankings, texts=texts)
+    return Recommendation(texts, summary, rankings, left_out, findings)
+
+
+def _two_removers(classifier: Classifier) -> list[str]:
+    """Return two removers that differ as much as they can: one that overwrites, one that shortens."""
+    preferred: list[str] = ["mask", "delete", "unk", "zero", "pad"]
+    return [name for name in preferred if name in classifier.removers][:2]
+
+
+def _plan(classifier: Classifier, data: Dataset, methods: Sequence[str], removers: Sequence[str]) -> Plan:
+    return make_plan(
+        classifier,
+        data,
+        methods=methods,
+        metrics=MEASURES,
+        options=Options(),
+        removers=removers,
+        settings={},
+        tuned=False,
+    )
+
+
+def _affordable(
+    classifier: Classifier, data: Dataset, record: Record, *, budget: float, clock: Callable[[], float]
+) -> tuple[list[str], tuple[str, ...]]:
+    """Time methods on one text; keep the cheapest that leave time for enough texts, half of it for measuring."""
+    works = [name for name, reason in compatible(classifier).items() if reason is None and name != RANDOM]
+    works.sort(key=lambda name: Game in METHODS[name].consumes)  # few passes first, so that a small budget tries those
+    plan = _plan(classifier, data, works, [])
+    bench = open_bench(classifier, record, plan)
+    options = replace(plan.options, target=[bench.predicted[0].index])
+    explain_case(bench.case, METHODS[works[0]], METHODS[works[0]].complete_settings({}), options)  # warms the model up
+    seconds: dict[str, float] = {}
+    started = clock()
+    for name in works:
+        if seconds and clock() - started > TRIAL_SHARE * budget:
+            break
+        receipt = explain_case(bench.case, METHODS[name], METHODS[name].complete_settings({}), options).provenance
+        seconds[name] = receipt.seconds
+    kept: list[str] = []
+    for name in sorted(seconds, key=seconds.__getitem__):
+        if 2 * FEWEST_TEXTS * (sum(seconds[one] for one in kept) + seconds[name]) <= (1 - TRIAL_SHARE) * budget:
+            kept.append(name)
+    if not kept:
+        cheapest = 2 * FEWEST_TEXTS * min(seconds.values()) / (1 - TRIAL_SHARE)
+        raise InputError(f"{budget:g} seconds are too few for any method on {FEWEST_TEXTS} texts; try {cheapest:.0f}.")
+    return kept, tuple(name for name in works if name not in kept)
+
+
+def _ranking(summary: Summary, remover: str, *, several: bool) -> list[str]:
+    """Order methods by their mean rank over the metrics under one remover."""
+    names = [line.method for line in summary.lines if line.method != "human"]
+    ranks = np.zeros(len(names))
+    for metric in MEASURES:
+        column = f"{metric} ({remover})" if several else metric
+        means = np.asarray([line.cells[column].mean for line in summary.lines if line.method in names])
+        signed = -means if summary.higher_is_better[column] else means
+        ranks += signed.argsort(kind="stable").argsort(kind="stable")
+    return [names[i] for i in ranks.argsort(kind="stable")]
+
+
+def _findings(scores: Sequence[Row], rankings: dict[str, list[str]], *, texts: int) -> tuple[str, ...]:
+    """Put the ranking, its flips and its limits into words."""
+    firsts = {remover: ranking[0] for remover, ranking in rankings.items()}
+    found = []
+    if len(set(firsts.values())) == 1:
+        found.append(f"{next(iter(firsts.values()))} is first under {' and under '.join(firsts)}.")
+    else:
+        each = ", ".join(f"{method} under {remover}" for remover, method in firsts.items())
+        found.append(f"the ranking flips with the remover ({each}): trust neither without a reason for one remover.")
+    for remover, ranking in rankings.items():
+        own = [row for row in scores if row["remover"] == remover]
+        alike = [name for name in ranking[1:] if name != RANDOM and not _clearly_better(own, ranking[0], name)]
+        if alike:
+            found.append(
+                f"under {remover}, {texts} text{'s' * (texts > 1)} cannot tell {ranking[0]} from {', '.join(alike)}."
+            )
+        poor = [name for name in ranking if name != RANDOM and not _clearly_better(own, name, RANDOM)]
+        if poor:
+            found.append(f"under {remover}, not clearly better than random: {', '.join(poor)}.")
+    return tuple(found)
+
+
+def _clearly_better(scores: Sequence[Row], first: str, second: str) -> bool:
+    """Say whether the first beats the second in one metric by a paired interval, and loses clearly in none."""
+    better, worse = False, False
+    for one in compare(select(scores, first), select(scores, second)):
+        low, high = (one.difference.low, one.difference.high)
+        if not one.higher_is_better:
+            low, high = -high, -low
+        better, worse = better or low > 0, worse or high < 0
+    return better and not worse

@@ -1,0 +1,1 @@
+"""Rows on disk: Parquet tables that are complete at every moment."""

@@ -1,0 +1,49 @@
+"""A paired comparison: what is the same is not different, and the p-value is the permutation test's."""
+
+import pytest
+
+from whylight.core.errors import InputError, SettingError
+from whylight.run.compare import compare, select
+from whylight.store.tables import Row
+
+
+def rows(values: list[float], *, metric: str = "iou", method: str = "lime") -> list[Row]:
+    return [{"method": method, "metric": metric, "example_id": f"t{i}", "value": v} for i, v in enumerate(values)]
+
+
+def test_a_method_is_no_better_than_itself() -> None:
+    (same,) = compare(rows([0.1, 0.5, 0.9]), rows([0.1, 0.5, 0.9]))
+    assert (same.difference.mean, same.p_value, same.wins) == (0.0, 1.0, 0.5)
+
+
+def test_six_wins_of_six_have_the_p_value_of_two_in_sixty_four() -> None:
+    (better,) = compare(rows([0.6, 0.7, 0.8, 0.9, 0.7, 0.8]), rows([0.1, 0.2, 0.3, 0.1, 0.2, 0.3]))
+    assert better.wins == 1.0
+    assert better.p_value == pytest.approx(2 / 64, abs=0.006)  # all signs alike, in both directions
+    assert better.difference.low > 0
+
+
+def test_lower_is_better_where_the_metric_says_so() -> None:
+    (one,) = compare(rows([0.1, 0.1], metric="aopc_sufficiency"), rows([0.4, 0.4], metric="aopc_sufficiency"))
+    assert not one.higher_is_better
+    assert one.difference.mean == pytest.approx(-0.3)
+    assert one.wins == 1.0
+
+
+def test_only_texts_that_both_have_are_compared_and_undefined_values_are_left_out() -> None:
+    (one,) = compare(rows([0.5, float("nan"), 0.7, 0.9]), rows([0.4, 0.1, 0.6]))
+    assert one.difference.texts == 2
+    assert one.difference.mean == pytest.approx(0.1)
+    with pytest.raises(InputError, match="in common"):
+        compare(rows([0.5]), rows([0.5], metric="entropy"))
+
+
+def test_the_labels_of_a_text_count_as_one_text() -> None:
+    twice = [*rows([0.2]), *rows([0.6])]
+    (one,) = compare(twice, rows([0.0]))
+    assert one.difference.mean == pytest.approx(0.4)
+
+
+def test_an_unknown_method_is_refused_with_those_of_the_run() -> None:
+    with pytest.raises(SettingError, match="lime"):
+        select(rows([0.5]), "lim")

@@ -1,0 +1,177 @@
+"""A corpus run: the right targets, one honest table, tables on disk that survive being stopped."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import whylight as wl
+from whylight.cli.main import run as command_line
+from whylight.core.errors import InputError, SettingError
+from whylight.data.dataset import Dataset
+from whylight.data.planted import CLASSES
+from whylight.run import evaluate as module
+from whylight.run.summary import interval
+
+METRICS = ("aopc_comprehensiveness", "aopc_sufficiency", "average_precision", "iou", "entropy")
+TRIGGERS = {word: column for column, name in enumerate(("negative", "positive")) for word in CLASSES[name]}
+
+
+def decide(texts: list[str]) -> Any:
+    """A classifier that looks at the planted words alone."""
+    worth = np.zeros((len(texts), 2))
+    for row, text in zip(worth, texts, strict=True):
+        for word in text.split():
+            if word in TRIGGERS:
+                row[TRIGGERS[word]] += 4.0
+    odds = np.exp(worth)
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+@pytest.fixture
+def classifier() -> Any:
+    return wl.load(decide, labels=["negative", "positive"])
+
+
+@pytest.fixture
+def data() -> Dataset:
+    return wl.dataset("planted:", split="test", size=8, length=10)
+
+
+def cells(summary: Any, metric: str) -> dict[str, float]:
+    return {line.method: line.cells[metric].mean for line in summary.lines if metric in line.cells}
+
+
+def test_the_planted_reason_is_found_and_random_and_human_stand_beside(classifier: Any, data: Dataset) -> None:
+    summary = wl.evaluate(classifier, data, methods=["occlusion", "kernel_shap"], metrics=METRICS)
+    assert [line.method for line in summary.lines] == ["occlusion", "kernel_shap", "random", "human"]
+    iou = cells(summary, "iou")
+    assert iou["occlusion"] == iou["kernel_shap"] == iou["human"] == 1.0
+    assert iou["random"] < 0.7
+    comprehensiveness = cells(summary, "aopc_comprehensiveness")
+    assert comprehensiveness["occlusion"] > comprehensiveness["random"]
+    assert comprehensiveness["occlusion"] == pytest.approx(comprehensiveness["human"])
+
+
+def test_methods_and_metrics_of_a_record_run_every_distinct_text_once(data: Dataset, tmp_path: Path) -> None:
+    asked: list[str] = []
+    counting = wl.load(lambda texts: asked.extend(texts) or decide(texts), labels=["negative", "positive"])  # type: ignore[func-returns-value]
+    one = data.sample(1, seed=0)
+    wl.evaluate(counting, one, methods=["occlusion", "kernel_shap"], metrics=METRICS, out=tmp_path / "run")
+    assert len(asked) == len(set(asked))
+    assert pq.read_table(tmp_path / "run" / "runs.parquet").to_pylist()[0]["rows_run"] == len(asked)
+
+
+def test_tables_hold_every_explanation_and_score(classifier: Any, data: Dataset, tmp_path: Path) -> None:
+    wl.evaluate(classifier, data, methods=["occlusion"], metrics=METRICS, out=tmp_path)
+    explanations = pq.read_table(tmp_path / "explanations.parquet").to_pylist()
+    scores = pq.read_table(tmp_path / "scores.parquet").to_pylist()
+    assert len(explanations) == len(data) * 3
+    assert len(scores) == len(explanations) * len(METRICS)
+    for row in explanations:
+        assert len(row["starts"]) == len(row["ends"]) == len(row["scores"]) == 10
+        assert row["correct"] is True
+    assert {row["remover"] for row in scores if row["metric"].startswith("aopc")} == {"delete"}
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_a_stopped_run_goes_on_and_gives_the_same(
+    classifier: Any, data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = wl.evaluate(classifier, data, methods=["occlusion", "lime"], metrics=METRICS, out=tmp_path / "whole")
+    real, seen = module.work, []
+
+    def failing(*arguments: Any, **options: Any) -> Any:
+        seen.append(arguments)
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(module, "WRITE_EVERY", 0.0)
+    monkeypatch.setattr(module, "work", failing)
+    question = {"methods": ["occlusion", "lime"], "metrics": METRICS, "out": tmp_path / "part"}
+    with pytest.raises(KeyboardInterrupt):
+        wl.evaluate(classifier, data, **question)
+    assert len(pq.read_table(tmp_path / "part" / "explanations.parquet")) == 3 * 4
+    again = wl.evaluate(classifier, data, **question)
+    assert len(seen) == 4 + 5
+    for one, other in zip(whole.lines, again.lines, strict=True):
+        assert one.cells == other.cells
+
+
+def test_metrics_can_be_taken_under_several_removers(data: Dataset, tmp_path: Path) -> None:
+    classifier = wl.load(decide, labels=["negative", "positive"], mask_string="garden")
+    summary = wl.evaluate(
+        classifier,
+        data,
+        methods=["occlusion"],
+        metrics=["comprehensiveness", "iou"],
+        metric_removers=["delete", "mask"],
+        out=tmp_path,
+    )
+    assert summary.metrics == ("comprehensiveness (delete)", "comprehensiveness (mask)", "iou")
+    rows = pq.read_table(tmp_path / "scores.parquet").to_pylist()
+    assert {row["remover"] for row in rows if row["metric"] == "comprehensiveness"} == {"delete", "mask"}
+
+
+def test_a_folder_holds_one_question(classifier: Any, data: Dataset, tmp_path: Path) -> None:
+    wl.evaluate(classifier, data, methods=["occlusion"], metrics=["iou"], out=tmp_path)
+    with pytest.raises(InputError, match="other settings"):
+        wl.evaluate(classifier, data, methods=["lime"], metrics=["iou"], out=tmp_path)
+
+
+def test_boundaries_are_tuned_on_other_texts(classifier: Any, data: Dataset) -> None:
+    tune = wl.dataset("planted:", split="dev", size=6, length=10)
+    summary = wl.evaluate(classifier, data, methods=["occlusion"], metrics=["token_f1"], tune=tune)
+    assert cells(summary, "token_f1")["occlusion"] == 1.0
+    with pytest.raises(SettingError, match="--tune"):
+        wl.evaluate(classifier, data, methods=["occlusion"], metrics=["token_f1"])
+    with pytest.raises(InputError, match="disjoint"):
+        wl.evaluate(classifier, data, methods=["occlusion"], metrics=["token_f1"], tune=data)
+
+
+def test_what_does_not_fit_is_refused_before_the_work(data: Dataset) -> None:
+    stranger = wl.load(decide, labels=["cat", "dog"])
+    with pytest.raises(InputError, match="cat, dog"):
+        wl.evaluate(stranger, data, methods=["occlusion"], metrics=["iou"])
+    bare = Dataset("bare", "test", data.label_names, tuple(type(r)(r.id, r.example, r.labels) for r in data))
+    clf = wl.load(decide, labels=["negative", "positive"])
+    with pytest.raises(InputError, match="needs rationales"):
+        wl.evaluate(clf, bare, methods=["occlusion"], metrics=["iou"])
+    with pytest.raises(SettingError, match="two explanations"):
+        wl.evaluate(clf, data, methods=["occlusion"], metrics=["kendall_tau"])
+    names = [line.method for line in wl.evaluate(clf, bare, methods=["occlusion"]).lines]
+    assert names == ["occlusion", "random"]
+
+
+def test_an_interval_holds_its_mean_and_narrows_with_more_texts() -> None:
+    generator = np.random.default_rng(0)
+    few, many = interval(generator.normal(size=20)), interval(generator.normal(size=2000))
+    for cell in (few, many):
+        assert cell.low < cell.mean < cell.high
+    assert many.high - many.low < 0.2 * (few.high - few.low)
+    assert many.high - many.low == pytest.approx(2 * 1.96 / np.sqrt(2000), rel=0.1)
+
+
+def test_the_command_line_prints_the_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    data = tmp_path / "data.jsonl"
+    lines = [
+        {"text": "a gripping film", "label": "positive", "rationale": [[2, 10]]},
+        {"text": "a dull film", "label": "negative", "rationale": [[2, 6]]},
+    ]
+    data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    arguments = ["evaluate", "--data", str(data), "--method", "input_x_gradient", "--metric", "iou", "--format", "json"]
+    monkeypatch.setattr(sys, "argv", ["whylight", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        command_line()
+    out = capsys.readouterr().out
+    assert not stopped.value.code
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert {row["method"] for row in rows} == {"input_x_gradient", "random", "human"}
+    assert all(row["low"] <= row["mean"] <= row["high"] for row in rows)
