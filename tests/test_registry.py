@@ -36,6 +36,8 @@ def test_every_method_declares_its_facts(name: str) -> None:
         (int, "7", 7),
         (int, 7.0, 7),
         (int, "1e3", 1000),
+        (int | Literal["rationale"], "rationale", "rationale"),
+        (int | Literal["rationale"], "5", 5),
         (int, 2**53 + 1, 2**53 + 1),
         (float, "0.5", 0.5),
         (float, 2, 2.0),

@@ -99,6 +99,14 @@ def test_correlations_are_those_of_scipy(name: str, reference: Any, drawn: list[
         np.testing.assert_allclose(found, [reference(one, other)[0]], atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["kendall_tau", "pearson", "spearman"])
+@pytest.mark.filterwarnings("error")
+def test_constant_scores_on_either_side_are_undefined_without_a_warning(name: str) -> None:
+    constant, other = explanation([2.0, 2.0, 2.0]), explanation([1.0, 2.0, 3.0])
+    for one, two in ((constant, other), (other, constant), (constant, constant)):
+        assert np.isnan(METRICS[name].function(one, two)).all()
+
+
 @pytest.mark.parametrize("name", COMPARED)
 @given(drawn=numbers)
 def test_the_comparison_is_symmetric_and_bounded(name: str, drawn: list[tuple[int, int]]) -> None:

@@ -203,8 +203,7 @@ def test_sufficiency_is_clipped_at_zero_where_a_part_scores_more_than_the_whole(
 
 
 def test_relative_values_of_scores_up_to_zero_are_undefined() -> None:
-    made = explanation([[2.0, 1.0], [2.0, 1.0]])
-    game = additive([[-1.0, -2.0], [1.0, 2.0]])
+    made, game = explanation([[2.0, 1.0], [2.0, 1.0]]), additive([[-1.0, -2.0], [1.0, 2.0]])
     for measure in (relative_comprehensiveness, relative_sufficiency):
         assert np.isnan(measure(made, game)).tolist() == [True, False]
 

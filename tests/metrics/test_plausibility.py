@@ -54,6 +54,7 @@ def value(name: str, scores: Any, gold: Bools, **settings: Any) -> float:
 
 def test_all_plausibility_metrics_are_there() -> None:
     assert PLAUSIBILITY == [
+        "auprc",
         "average_precision",
         "empty_rate",
         "iou",
@@ -71,14 +72,17 @@ def test_all_plausibility_metrics_are_there() -> None:
 
 @pytest.mark.parametrize("sign", ["positive", "absolute"])
 @given(pairs)
-def test_average_precision_and_roc_auc_are_those_of_scikit_learn(sign: str, drawn: list[tuple[int, bool]]) -> None:
+def test_areas_under_curves_are_those_of_scikit_learn(sign: str, drawn: list[tuple[int, bool]]) -> None:
     scores, gold = arrays(drawn)
     shown = np.abs(scores) if sign == "absolute" else np.maximum(scores, 0)
     if gold.any():
         expected = reference.average_precision_score(gold, shown)
         assert value("average_precision", scores, gold, sign=sign) == pytest.approx(expected, abs=1e-12)
+        precision, recall, _ = reference.precision_recall_curve(gold, shown)
+        assert value("auprc", scores, gold, sign=sign) == pytest.approx(reference.auc(recall, precision), abs=1e-12)
     else:
         assert np.isnan(value("average_precision", scores, gold, sign=sign))
+        assert np.isnan(value("auprc", scores, gold, sign=sign))
     if gold.any() and not gold.all():
         expected = reference.roc_auc_score(gold, shown)
         assert value("roc_auc", scores, gold, sign=sign) == pytest.approx(expected, abs=1e-12)

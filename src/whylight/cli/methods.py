@@ -21,7 +21,7 @@ def methods(
         reasons = compatible(load(model))
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("method", "looks at", "sign", "settings and defaults", "what it does"):
-        table.add_column(column)
+        table.add_column(column, no_wrap=column == "method")
     for name in METHODS.names():
         spec = METHODS[name]
         works = spec.summary if reasons.get(name) is None else f"does not work here: {reasons[name]}"
@@ -34,7 +34,7 @@ def metrics() -> None:
     """List the metrics, the evidence they need and their settings."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("metric", "evidence", "better", "settings and defaults", "what it measures"):
-        table.add_column(column)
+        table.add_column(column, no_wrap=column == "metric")
     for name in METRICS.names():
         spec = METRICS[name]
         better = "higher" if spec.facts["higher_is_better"] else "lower"
@@ -43,7 +43,7 @@ def metrics() -> None:
 
 
 def _consumed(spec: Spec, *, skip: int = 0) -> str:
-    return ", ".join(view.__name__ for view in spec.consumes[skip:])
+    return ", ".join(view.__name__ for view in spec.consumes[skip:]) or "none"
 
 
 def _settings(spec: Spec) -> str:

@@ -29,13 +29,19 @@ class Setting:
     type: Any
     default: JsonValue
 
+    @property
+    def _choices(self) -> tuple[JsonValue, ...]:
+        """The values that the type names one by one: all of a Literal, or those within a union."""
+        kinds = (self.type, *get_args(self.type))
+        return tuple(one for kind in kinds if get_origin(kind) is Literal for one in get_args(kind))
+
     def parse(self, value: object) -> JsonValue:
         """Turn a value, or its text from the command line, into this setting's type, or raise what would be right."""
+        choices = self._choices
+        for choice in choices:
+            if str(choice) == str(value):
+                return choice
         if get_origin(self.type) is Literal:
-            choices = get_args(self.type)
-            for choice in choices:
-                if str(choice) == str(value):
-                    return choice  # type: ignore[no-any-return]  # Literal arguments are JSON scalars
             raise unknown(f"value for '{self.name}'", value, map(str, choices))
         if str(value).lower() == "none" and type(None) in get_args(self.type):
             return None
