@@ -14,6 +14,7 @@ from whylight.cli.main import run as command_line
 from whylight.core.errors import InputError, SettingError
 from whylight.data.dataset import Dataset
 from whylight.data.planted import CLASSES
+from whylight.report import run_page
 from whylight.run import evaluate as module
 from whylight.run.summary import interval
 
@@ -175,3 +176,18 @@ def test_the_command_line_prints_the_table(
     rows = [json.loads(line) for line in out.splitlines()]
     assert {row["method"] for row in rows} == {"input_x_gradient", "random", "human"}
     assert all(row["low"] <= row["mean"] <= row["high"] for row in rows)
+
+
+def test_the_report_of_a_run_keeps_removers_apart(data: Dataset, tmp_path: Path) -> None:
+    classifier = wl.load(decide, labels=["negative", "positive"], mask_string="garden")
+    wl.evaluate(
+        classifier,
+        data,
+        methods=["occlusion", "lime"],
+        metrics=["comprehensiveness"],
+        metric_removers=["delete", "mask"],
+        out=tmp_path,
+    )
+    page = run_page.page(tmp_path)
+    assert "comprehensiveness (delete)" in page
+    assert "comprehensiveness (mask)" in page

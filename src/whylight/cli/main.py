@@ -14,6 +14,7 @@ from whylight.cli.evaluate import evaluate
 from whylight.cli.explain import explain
 from whylight.cli.methods import methods, metrics
 from whylight.cli.recommend import recommend
+from whylight.cli.report import report
 from whylight.core.errors import WhylightError
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.command()(explain)
 app.command()(evaluate)
 app.command()(compare)
+app.command()(report)
 app.command()(recommend)
 app.command()(methods)
 app.command()(metrics)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whylight.core.arrays import Floats
-from whylight.core.registry import METRICS
+from whylight.core.registry import METRICS, Spec
 from whylight.store.tables import Row
 
 RESAMPLES = 2000
@@ -53,8 +53,7 @@ class Summary:
 def summarise(explanations: Sequence[Row], scores: Sequence[Row], *, seed: int = 0) -> Summary:
     """Average every metric of every method over texts; several labels of a text are averaged first."""
     values: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    removers = {row["remover"] for row in scores if row["remover"] is not None}
-    names = [_title(row, several=len(removers) > 1) for row in scores]
+    names = columns(scores)
     for name, row in zip(names, scores, strict=True):
         if row["value"] is not None and np.isfinite(row["value"]):
             values[row["method"], name][row["example_id"]].append(row["value"])
@@ -64,13 +63,18 @@ def summarise(explanations: Sequence[Row], scores: Sequence[Row], *, seed: int =
         means = {m: np.asarray([np.mean(v) for v in values[method, m].values()]) for m in metrics}
         cells = {name: interval(own, seed=seed) for name, own in means.items() if len(own)}
         lines.append(Line(method, cells, *_cost([row for row in explanations if row["method"] == method])))
-    higher = {name: bool(METRICS[name.split(" ")[0]].facts["higher_is_better"]) for name in metrics}
-    return Summary(metrics, higher, tuple(lines))
+    return Summary(metrics, {name: bool(metric_of(name).facts["higher_is_better"]) for name in metrics}, tuple(lines))
 
 
-def _title(row: Row, *, several: bool) -> str:
-    """Name a column: the metric, with its remover where the run has several."""
-    return f"{row['metric']} ({row['remover']})" if several and row["remover"] is not None else str(row["metric"])
+def columns(scores: Sequence[Row]) -> list[str]:
+    """Name the column that each row belongs to: its metric, with its remover where the run has several."""
+    several = len({row["remover"] for row in scores if row["remover"] is not None}) > 1
+    return [f"{row['metric']} ({row['remover']})" if several and row["remover"] else row["metric"] for row in scores]
+
+
+def metric_of(column: str) -> Spec:
+    """Return the metric of a column."""
+    return METRICS[column.split(" ", maxsplit=1)[0]]
 
 
 def interval(values: Floats, *, seed: int = 0) -> Cell:

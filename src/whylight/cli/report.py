@@ -1,0 +1,37 @@
+"""`whylight report`: a run of `whylight evaluate` as one web page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+NAME = "report.html"
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run of `whylight evaluate`.")],
+    *,
+    out: Annotated[
+        Path | None, typer.Option(help=f"File to write. [dim]\\[default: {NAME} in the folder of the run][/]")
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="Metric of the chart and of the examples. [dim]\\[default: the first that asks the model][/]"
+        ),
+    ] = None,
+) -> None:
+    """Write one self-contained web page about a run: tables, agreement, cost, examples, receipts.
+
+    [bold]Examples[/bold]
+
+    whylight report runs/sst
+
+    whylight report runs/sst --metric average_precision --out sst.html
+    """
+    from whylight.report.page import write  # noqa: PLC0415  loads only when it is needed
+    from whylight.report.run_page import page  # noqa: PLC0415
+
+    target = out or run / NAME
+    write(target, page(run, quality=metric))
+    typer.echo(f"wrote {target}")

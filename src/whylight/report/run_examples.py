@@ -1,0 +1,173 @@
+"""The texts on which methods do best and worst, with the highlights of every method."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from whylight.core.example import Example, Span
+from whylight.core.explanation import Explanation, Prediction, Provenance
+from whylight.core.labels import Target
+from whylight.report.cards import Piece, cards
+from whylight.report.highlight import LONG
+from whylight.report.run_rows import BASELINES, HUMAN, Run, higher_is_better, number, text_values
+from whylight.store.tables import Row
+
+SHOWN = 3
+"""How many texts are shown of the best, and of the worst."""
+LABELS = 3
+"""How many labels of a text are shown; a coded note can have dozens."""
+BRIEF = 60
+"""Number of words up to which the rows of methods stand below each other, so that their words line up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Highlight:
+    """One method's answer: its highlighted text, and the value that it reaches.
+
+    Attributes:
+        method: Name of the method.
+        about: The label explained, where it is another than the one asked about.
+        value: The metric's value as shown, or "" where it has none.
+        signed: Whether it speaks for and against.
+        parts: The pieces of each part of the example.
+    """
+
+    method: str
+    about: str
+    value: str
+    signed: bool
+    parts: tuple[tuple[Piece, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One label of a text, whether the model was right about it, and what every method says of it."""
+
+    label: str
+    state: str
+    highlights: tuple[Highlight, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A text of the report.
+
+    Attributes:
+        name: Its id in the data.
+        mean: The metric's mean over methods.
+        pair: Whether it has a second part.
+        brief: Whether it is short enough for rows below each other.
+        questions: The labels shown.
+        more: How many labels are left out.
+    """
+
+    name: str
+    mean: float
+    pair: bool
+    brief: bool
+    questions: tuple[Question, ...]
+    more: int
+
+
+def best_and_worst(run: Run, metric: str) -> tuple[list[Shown], list[Shown]]:
+    """Return the texts on which methods, baselines aside, do best and worst by a metric; no text is in both."""
+    values = text_values(row for row in run.scores if row["column"] == metric)
+    methods = [own for method, own in values.items() if method not in BASELINES] or list(values.values())
+    shared = set.intersection(*(set(own) for own in methods)) if methods else set()  # only these compare fairly
+    means = {key: float(np.mean([own[key] for own in methods])) for key in sorted(shared)}
+    ranked = sorted(means, key=lambda key: means[key], reverse=higher_is_better(metric))
+    count = min(SHOWN, (len(ranked) + 1) // 2)
+    best, rest = ranked[:count], ranked[count:]
+    worst = list(reversed(rest))[:SHOWN]
+    first, second = ([_shown(run, metric, key, means[key]) for key in keys] for keys in (best, worst))
+    return first, second
+
+
+def _shown(run: Run, metric: str, key: str, mean: float) -> Shown:
+    rows = [row for row in run.explanations if row["example_id"] == key]
+    values = {
+        (row["target"], row["method"]): row["value"]
+        for row in run.scores
+        if row["example_id"] == key and row["column"] == metric and row["value"] is not None
+    }
+    measured = [t for t in dict.fromkeys(row["target"] for row in rows) if any(t == own for own, _ in values)]
+    features = len(rows[0]["scores"])
+    return Shown(
+        name=key,
+        mean=mean,
+        pair=rows[0]["pair"] is not None,
+        brief=features <= BRIEF,
+        questions=tuple(_question(run, rows, target, values) for target in measured[:LABELS]),
+        more=max(0, len(measured) - LABELS),
+    )
+
+
+def _question(run: Run, rows: Sequence[Row], target: int, values: dict[tuple[int, str], float]) -> Question:
+    own = [row for row in rows if row["target"] == target]
+    marked = [row for row in rows if row["method"] == HUMAN]
+    # What people marked for another label stands here only if it has no place of its own: the model was wrong.
+    elsewhere = [row for row in marked if not any(row["target"] == measured for measured, _ in values)]
+    human = [row for row in marked if row["target"] == target] or elsewhere[:LABELS]
+    ordered = [*human, *(row for row in own if row["method"] != HUMAN)]
+    return Question(
+        own[0]["label"],
+        _state(own),
+        tuple(_highlight(run, row, values.get((target, row["method"])), target=target) for row in ordered),
+    )
+
+
+def _state(rows: Sequence[Row]) -> str:
+    """Say how the model did; labels explained are predicted ones, and true ones that people marked words for."""
+    if rows[0]["correct"]:
+        return "correct prediction"
+    return "missed by the model" if any(row["method"] == HUMAN for row in rows) else "wrong prediction"
+
+
+def _highlight(run: Run, row: Row, value: float | None, *, target: int) -> Highlight:
+    signed = row["method"] in run.signed
+    # The card of a single explanation of a single label has one section with one row.
+    found = cards([explanation_of(row, signed=signed)])[0].sections[0].rows[0]
+    parts = found.parts if len(row["scores"]) <= LONG else tuple(_joined(pieces) for pieces in found.parts)
+    other = row["target"] != target
+    shown = "" if value is None or other or not math.isfinite(value) else number(value)
+    return Highlight(row["method"], row["label"] if other else "", shown, signed, parts)
+
+
+def explanation_of(row: Row, *, signed: bool) -> Explanation:
+    """Make an explanation of a stored row; the prediction's probabilities are not stored, and unknown here."""
+    target = Target(row["target"], row["label"])
+    receipt = Provenance(
+        model="",
+        method=row["method"],
+        settings=json.loads(row["settings"] or "{}"),
+        unit=row["unit"],
+        remover=row["remover"],
+        score=row["score_space"],
+        signed=signed,
+        class_specific=True,
+        forward_passes=row["forward_passes"],
+        backward_passes=row["backward_passes"],
+        seconds=row["seconds"],
+        notes=tuple(row["notes"] or ()),
+    )
+    spans = tuple(Span(*place) for place in zip(row["parts"], row["starts"], row["ends"], strict=True))
+    nothing = (math.nan,) * (target.index + 1)
+    prediction = Prediction(target.index, target.label, math.nan, nothing, (target.index,))
+    scores = np.asarray([row["scores"]], dtype=np.float64)
+    return Explanation(Example(row["text"], row["pair"]), spans, (target,), scores, prediction, receipt)
+
+
+def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    """Join stretches without colour: a long note under ten methods would otherwise weigh megabytes."""
+    made: list[Piece] = []
+    for piece in pieces:
+        if piece.step:
+            made.append(piece)
+        elif made and not made[-1].step:
+            made[-1] = replace(made[-1], text=made[-1].text + piece.text)
+        else:
+            made.append(Piece(piece.text))
+    return tuple(made)

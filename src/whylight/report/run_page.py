@@ -1,0 +1,162 @@
+"""A run of `whylight evaluate` as one web page that stands alone: no script, and nothing is fetched."""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from whylight.report.charts import Point, Scatter, duration, scatter
+from whylight.report.highlight import environment
+from whylight.report.run_examples import best_and_worst
+from whylight.report.run_rows import BASELINES, Run, choose_metric, data_of, higher_is_better, number, read
+from whylight.report.run_tables import CLEAR, agreement, split_tables, table
+from whylight.run.summary import Summary, metric_of
+from whylight.store.tables import Row
+
+TITLE = "Which method to believe?"
+FEW = 10
+"""Texts below which intervals say little."""
+Facts = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """How one method or metric was run, as names and values to show."""
+
+    name: str
+    about: str
+    facts: Facts
+
+
+def page(folder: Path, *, quality: str | None = None) -> str:
+    """Return a complete HTML document about a run.
+
+    Args:
+        folder: What `whylight evaluate --out` wrote.
+        quality: Metric of the chart and of the examples; by default the first that asks the model.
+
+    Raises:
+        InputError: The folder holds no run, or nothing is finished in it.
+        SettingError: The run has no such metric.
+    """
+    run = read(folder)
+    metric = choose_metric(run, quality)
+    whole = table(run.explanations, run.scores)
+    best, worst = best_and_worst(run, metric)
+    data = data_of(run)
+    variables = {
+        "title": TITLE,
+        "run": run,
+        "data": data,
+        "facts": _facts(run, data.name),
+        "unfinished": data.asked if data.asked is not None and run.texts < data.asked else None,
+        "whole": whole,
+        "splits": split_tables(run),
+        "clear": CLEAR,
+        "baselines": BASELINES,
+        "quality": metric,
+        "higher": higher_is_better(metric),
+        "agreement": agreement(run),
+        "chart": _chart(whole.summary, metric),
+        "examples": [("Best", best), ("Worst", worst)],
+        "any_signed": bool(run.signed),
+        "any_unsigned": len(run.signed) < len(run.methods),
+        "method_receipts": _method_receipts(run),
+        "metric_receipts": _metric_receipts(run),
+        "duration": duration,
+        "number": number,
+        "few": FEW,
+    }
+    return environment().get_template("run.html").render(variables)
+
+
+def _facts(run: Run, data: str) -> Facts:
+    asked = run.asked
+    return [
+        ("model", str(asked.get("model", "unknown"))),
+        ("data", data),
+        ("texts", f"{run.texts:,}"),
+        ("methods", ", ".join(method for method in run.methods if method not in BASELINES)),
+        ("held against", ", ".join(method for method in run.methods if method in BASELINES)),
+        ("removed means", str(asked.get("remover", "unknown"))),
+        ("unit", str(asked.get("unit", "unknown"))),
+        ("score space of metrics", str(asked.get("score_space", "unknown"))),
+    ]
+
+
+def _chart(summary: Summary, metric: str) -> Scatter | None:
+    """Lay out the methods; what costs nothing (chance, people) is a line, not a point."""
+    points, levels = [], []
+    for line in summary.lines:
+        cell = line.cells.get(metric)
+        if cell is not None and line.method in BASELINES:
+            levels.append((line.method, cell.mean))
+        elif cell is not None:
+            points.append(Point(line.method, line.seconds, cell.mean, cell.low, cell.high))
+    return scatter(points, levels) if points else None
+
+
+def _method_receipts(run: Run) -> list[Receipt]:
+    receipts = []
+    for method in run.methods:
+        rows = [row for row in run.explanations if row["method"] == method]
+        facts = _settings(rows)
+        facts += [
+            (name, ", ".join(dict.fromkeys(str(row[column] or "none") for row in rows)))
+            for name, column in (("unit", "unit"), ("remover", "remover"), ("score space", "score_space"))
+        ]
+        receipts.append(Receipt(method, "what people marked" if method == "human" else "", facts + _notes(rows)))
+    return receipts
+
+
+def _metric_receipts(run: Run) -> list[Receipt]:
+    receipts = []
+    for metric in run.metrics:
+        rows = [row for row in run.scores if row["column"] == metric]
+        facts = _settings(rows)
+        for name, column in (("remover", "remover"), ("score space", "score_space")):
+            used = dict.fromkeys(row[column] for row in rows if row[column] is not None)
+            facts += [(name, ", ".join(used))] if used else []
+        undefined = sum(row["value"] is None or not math.isfinite(row["value"]) for row in rows)
+        facts += [("values", f"{len(rows):,}")]
+        facts += [("of them undefined, left out", f"{undefined:,}")] if undefined else []
+        receipts.append(Receipt(metric, metric_of(metric).summary, facts))
+    return receipts
+
+
+def _settings(rows: Sequence[Row]) -> Facts:
+    """Return every setting once; one that differs between methods (a tuned boundary) with whose it is."""
+    found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for method, text in dict.fromkeys((row["method"], row["settings"]) for row in rows):
+        for name, value in _parsed(text).items():
+            found[name][_shown(value)].append(method)
+    return [(name, _one_or_each(values)) for name, values in found.items()]
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _parsed(text: str | None) -> Mapping[str, Any]:
+    parsed: Mapping[str, Any] = json.loads(text or "{}")
+    return parsed
+
+
+def _one_or_each(values: Mapping[str, Iterable[str]]) -> str:
+    if len(values) == 1:
+        return next(iter(values))
+    return "; ".join(f"{value} ({', '.join(methods)})" for value, methods in values.items())
+
+
+def _notes(rows: Sequence[Row]) -> Facts:
+    """Return every note with the number of texts that it is about."""
+    about: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        for note in row["notes"] or ():
+            about[note].add(row["example_id"])
+    return [(f"note on {len(texts):,} {'text' if len(texts) == 1 else 'texts'}", n) for n, texts in about.items()]

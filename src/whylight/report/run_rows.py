@@ -1,0 +1,138 @@
+"""A run of `whylight evaluate`, read back from its folder: what was asked, and the rows that are whole."""
+
+import json
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from whylight.core.errors import InputError, unknown
+from whylight.run.summary import columns, metric_of
+from whylight.store import tables
+from whylight.store.tables import Row
+
+RANDOM, HUMAN = "random", "human"
+"""Rows that methods are held against; spelled out here, because `run.plan`, which names them, loads torch."""
+BASELINES = (RANDOM, HUMAN)
+_DATA = re.compile(r"(?P<name>.*?):(?P<split>[^:]*):(?P<asked>\d+):(?P<notes>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The tables of a run.
+
+    Attributes:
+        name: Its short name.
+        asked: The question, as the run wrote it down.
+        explanations: Rows of the texts that are finished.
+        scores: Every measured value.
+        about: The row of the run itself.
+        signed: Methods that speak for and against; the tables do not say it, but their scores do.
+    """
+
+    name: str
+    asked: dict[str, Any]
+    explanations: list[Row]
+    scores: list[Row]
+    about: Row
+    signed: frozenset[str]
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of methods and baselines, in the order of the run."""
+        return list(dict.fromkeys(row["method"] for row in self.explanations))
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the metrics, in the order of the run; with their remover where there are several."""
+        return list(dict.fromkeys(row["column"] for row in self.scores))
+
+    @property
+    def texts(self) -> int:
+        """Number of texts that are finished."""
+        return len({row["example_id"] for row in self.explanations})
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The data set of a run: its name and split, how many texts were asked for, and what has to be known of it."""
+
+    name: str
+    asked: int | None
+    notes: tuple[str, ...]
+
+
+def read(folder: Path) -> Run:
+    """Read the tables of a run.
+
+    Raises:
+        InputError: There is no run, or nothing in it.
+    """
+    if not folder.is_dir():
+        raise InputError(f"there is no folder '{folder}'; give the one that `whylight evaluate --out` wrote.")
+    runs = tables.read(folder / "runs.parquet")
+    if not runs:
+        raise InputError(f"'{folder}' holds no run: there is no runs.parquet with a row in it.")
+    stored = tables.read(folder / "scores.parquet")
+    scores = [{**row, "column": column} for row, column in zip(stored, columns(stored), strict=True)]
+    # A killed run may have explanations whose scores were not written; `evaluate` makes those again, too.
+    whole = {row["example_id"] for row in scores}
+    explanations = [row for row in tables.read(folder / "explanations.parquet") if row["example_id"] in whole]
+    if not explanations:
+        raise InputError(f"the run in '{folder}' has no finished text yet; let `whylight evaluate` go on first.")
+    signed = frozenset(row["method"] for row in explanations if min(row["scores"], default=0.0) < 0)
+    return Run(runs[0]["run"], _asked(folder, runs[0]), explanations, scores, runs[0], signed)
+
+
+def data_of(run: Run) -> Data:
+    """Take apart what the run says of its data."""
+    described = str(run.asked.get("data", ""))
+    found = _DATA.fullmatch(described)
+    if found is None:
+        return Data(described, None, ())
+    notes = tuple(note for note in found["notes"].split("; ") if note)
+    return Data(f"{found['name']}, {found['split']}", int(found["asked"]), notes)
+
+
+def choose_metric(run: Run, name: str | None) -> str:
+    """Return the metric that charts and examples go by: the named one, or the first that asks the model."""
+    if name is None:
+        # Faithfulness metrics ask the model in some score space; the others have none.
+        asking = [row["column"] for row in run.scores if row["score_space"] is not None]
+        return str(asking[0]) if asking else run.metrics[0]
+    if name not in run.metrics:
+        raise unknown("metric of this run", name, run.metrics)
+    return name
+
+
+def higher_is_better(metric: str) -> bool:
+    """Return the direction of a metric."""
+    return bool(metric_of(metric).facts["higher_is_better"])
+
+
+def number(value: float, form: str = ".3f") -> str:
+    """Show a number with a true minus sign, and what rounds to 0 without one."""
+    text = format(value, form)
+    return text.replace("-", "\u2212") if any(digit in text for digit in "123456789") else text.lstrip("-")
+
+
+def text_values(scores: Iterable[Row]) -> dict[str, dict[str, float]]:
+    """Return the mean over labels by method and text, where it is defined."""
+    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in scores:
+        if row["value"] is not None and math.isfinite(row["value"]):
+            values[row["method"]][row["example_id"]].append(row["value"])
+    return {method: {key: sum(own) / len(own) for key, own in by.items()} for method, by in values.items()}
+
+
+def _asked(folder: Path, row: Row) -> dict[str, Any]:
+    try:
+        asked = json.loads(row["asked"])
+    except (TypeError, ValueError):
+        asked = None
+    if not isinstance(asked, dict):
+        raise InputError(f"'{folder / 'runs.parquet'}' does not say what was asked; it is not of `whylight evaluate`.")
+    return asked

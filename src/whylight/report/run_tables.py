@@ -1,0 +1,155 @@
+"""The tables of a run as a report shows them: methods x metrics with clear winners, and who agrees with whom."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whylight.core.arrays import Floats
+from whylight.report.colours import STEPS
+from whylight.report.run_rows import BASELINES, RANDOM, Run, text_values
+from whylight.run.compare import Comparison, compare, select
+from whylight.run.summary import Summary, interval, summarise
+from whylight.store.tables import Row
+
+Values = dict[str, dict[str, float]]
+"""Of one metric, by method and text."""
+CLEAR = 0.05
+"""A difference is clear where the permutation test is below this and the bootstrap interval leaves out 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Who is best by one metric.
+
+    Attributes:
+        metric: Name of the metric.
+        best: Method with the best mean, baselines aside; None where there is none.
+        second: The next one, or None.
+        difference: Best minus second, text by text; None where there is nothing to compare.
+        clear: Whether the best is clearly better.
+    """
+
+    metric: str
+    best: str | None
+    second: str | None
+    difference: Comparison | None
+    clear: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Methods x metrics over some of the texts.
+
+    Attributes:
+        summary: Means, intervals and cost.
+        verdicts: Who is best, one a metric.
+        chance: How a method stands to random scores by a metric, where it is not clearly better.
+        texts: Number of texts.
+    """
+
+    summary: Summary
+    verdicts: tuple[Verdict, ...]
+    chance: dict[tuple[str, str], str]
+    texts: int
+
+    def won(self, method: str, metric: str) -> bool:
+        """Say whether a method is the clear winner of a metric."""
+        return any(one.clear and (one.best, one.metric) == (method, metric) for one in self.verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Mean Kendall tau of two methods, the shade step to draw it in, and how many explanations it is of."""
+
+    tau: float
+    step: int
+    pairs: int
+
+
+def table(explanations: Sequence[Row], scores: Sequence[Row]) -> Table:
+    """Summarise rows and find the winner of each metric."""
+    summary = summarise(explanations, scores)
+    verdicts, chance = [], {}
+    for metric in summary.metrics:
+        rows = [row for row in scores if row["column"] == metric]
+        values = text_values(rows)
+        verdicts.append(_verdict(summary, metric, rows, values))
+        found = _near_chance(values, higher=summary.higher_is_better[metric])
+        chance.update({(method, metric): how for method, how in found.items()})
+    texts = len({row["example_id"] for row in explanations})
+    return Table(summary, tuple(verdicts), chance, texts)
+
+
+def split_tables(run: Run) -> list[tuple[str, Table]]:
+    """Return one table for right and one for wrong predictions; none unless there are both."""
+    made = []
+    for name, kind in (("Correct predictions", True), ("Wrong predictions", False)):
+        explanations = [row for row in run.explanations if row["correct"] is kind]
+        scores = [row for row in run.scores if row["correct"] is kind]
+        if not explanations or not scores:
+            return []
+        made.append((name, table(explanations, scores)))
+    return made
+
+
+def agreement(run: Run) -> list[list[Agreement | None]]:
+    """Return the mean Kendall tau-b of every two methods over texts and labels; None where none is defined."""
+    places = {method: number for number, method in enumerate(run.methods)}
+    groups: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    for row in run.explanations:
+        groups[row["example_id"], row["target"]].append(row)
+    total, count = np.zeros((len(places), len(places))), np.zeros((len(places), len(places)), dtype=np.int64)
+    for group in groups.values():
+        where = np.asarray([places[row["method"]] for row in group])
+        taus = kendall_taus(np.asarray([row["scores"] for row in group], dtype=np.float64))
+        defined = np.isfinite(taus)
+        total[np.ix_(where, where)] += np.where(defined, taus, 0.0)
+        count[np.ix_(where, where)] += defined
+    return [[_agreement(float(total[i, j]), int(count[i, j])) for j in range(len(places))] for i in range(len(places))]
+
+
+def kendall_taus(scores: Floats) -> Floats:
+    """Return tau-b of every two rows of `[rows, features]`; nan where one is constant.
+
+    Tau-b is the cosine between the signs of all differences of two features, so that one product serves all rows.
+    """
+    products = np.zeros((len(scores), len(scores)))
+    for feature in range(scores.shape[1]):
+        signs = np.sign(scores - scores[:, feature, None])
+        products += signs @ signs.T
+    lengths = np.sqrt(np.diag(products))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(products / (lengths[:, None] * lengths[None, :]))
+
+
+def _agreement(total: float, count: int) -> Agreement | None:
+    if not count:
+        return None
+    tau = total / count
+    return Agreement(tau, int(np.rint(tau * STEPS)), count)
+
+
+def _near_chance(values: Values, *, higher: bool) -> dict[str, str]:
+    """Say of each method that is not clearly better than random scores, text by text, how it stands to them."""
+    chance, stands = values.get(RANDOM, {}), {}
+    for method, own in values.items():
+        shared = sorted(own.keys() & chance.keys())
+        if shared and method != RANDOM:
+            cell = interval(np.asarray([own[key] - chance[key] for key in shared]) * (1 if higher else -1))
+            if cell.low <= 0:
+                stands[method] = "worse than random" if cell.high < 0 else "≈ random"
+    return stands
+
+
+def _verdict(summary: Summary, metric: str, rows: Sequence[Row], values: Values) -> Verdict:
+    higher = summary.higher_is_better[metric]
+    means = {line.method: line.cells[metric].mean for line in summary.lines if metric in line.cells}
+    ranked = sorted((m for m in means if m not in BASELINES), key=lambda m: means[m], reverse=higher)
+    best, second = [*ranked, None, None][:2]
+    if best is None or second is None or not values[best].keys() & values[second].keys():
+        return Verdict(metric, best, second, None, clear=False)
+    (found,) = compare(select(rows, best), select(rows, second))
+    outside = found.difference.low > 0 if higher else found.difference.high < 0
+    return Verdict(metric, best, second, found, clear=outside and found.p_value < CLEAR)
