@@ -44,7 +44,8 @@ def many_labels(count: int = 50) -> TransformerClassifier:
     """Load the bundled encoder with a random head of many labels; only its speed is looked at."""
     torch.manual_seed(0)
     small = bundled()
-    config = AutoConfig.from_pretrained(BUNDLED, num_labels=count, problem_type="multi_label_classification")
+    names = {number: f"label {number}" for number in range(count)}
+    config = AutoConfig.from_pretrained(BUNDLED, id2label=names, problem_type="multi_label_classification")
     model = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
     model.bert.load_state_dict(small.model.bert.state_dict())
     classifier = load(model, small.tokenizer)
