@@ -134,10 +134,11 @@ def _scaled_pair(explanation: Explanation, rationale: Rationale) -> tuple[Floats
 def _resume(folder: Path, run: str) -> Rows:
     """Read what an earlier, stopped run of the same question has done."""
     folder.mkdir(parents=True, exist_ok=True)
-    known = tables.read(folder / "runs.parquet")
-    if known and known[0]["run"] != run:
+    known, explanations, scores = (
+        tables.read(folder / f"{name}.parquet") for name in ("runs", "explanations", "scores")
+    )
+    if {row["run"] for row in (*known, *explanations, *scores)} - {run}:
         raise InputError(f"'{folder}' holds a run with other settings; name another folder.")
-    explanations, scores = tables.read(folder / "explanations.parquet"), tables.read(folder / "scores.parquet")
     whole = {row["example_id"] for row in scores}  # explanations are written first, so that scores say what is whole
     return Rows(
         [row for row in explanations if row["example_id"] in whole], scores, int(known[0]["rows_run"]) if known else 0

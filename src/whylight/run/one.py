@@ -5,6 +5,7 @@ Faithfulness metrics look at the predicted labels, plausibility metrics at the g
 """
 
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -18,7 +19,7 @@ from whylight.data.dataset import Record
 from whylight.facade import provide
 from whylight.facade.case import Case, open_case
 from whylight.facade.explain import explain_case
-from whylight.run.plan import HUMAN, Plan, Settings, needs_boundary
+from whylight.run.plan import HUMAN, RANDOM, Plan, Settings, needs_boundary
 from whylight.store.tables import Row
 from whylight.views.classifier import Classifier, Request
 from whylight.views.game import Game
@@ -96,9 +97,14 @@ def only(explanation: Explanation, target: Target) -> Explanation:
 def _explanations(bench: Bench, plan: Plan) -> Iterator[Explanation]:
     options = replace(plan.options, target=[target.index for target in bench.targets])
     for spec, settings in plan.methods:
-        yield explain_case(bench.case, spec, settings, options)
+        yield explain_case(bench.case, spec, _own_draw(settings, bench) if spec.name == RANDOM else settings, options)
     if bench.gold:
         yield _human(bench, plan)
+
+
+def _own_draw(settings: Settings, bench: Bench) -> Settings:
+    """Give random scores a seed of the text's own, so that texts of one length do not share one ranking."""
+    return {**settings, "seed": int(str(settings["seed"])) + zlib.crc32(bench.case.encoded.example.text.encode())}
 
 
 def _human(bench: Bench, plan: Plan) -> Explanation:
