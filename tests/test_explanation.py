@@ -1,6 +1,7 @@
 """The result and its receipt."""
 
 import json
+import time
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import quick
 from whylight.core.errors import WhylightError
 from whylight.core.registry import METHODS
 from whylight.facade.explain import explain
+from whylight.models.load import load
 from whylight.views.game import Game
 
 KEYS = """text pair model method settings unit remover score target prediction features completeness_gap seconds
@@ -154,3 +156,12 @@ def test_settings_go_to_the_methods_that_know_them() -> None:
     found = explain(quick.classifier("bert"), DISTINCT, method=["lime", "saliency"], samples=11)
     assert found[0].provenance.settings["samples"] == 11
     assert "samples" not in found[1].provenance.settings
+
+
+def test_a_receipt_counts_seconds_as_if_nothing_had_been_cached() -> None:
+    clf = load(lambda texts: time.sleep(0.02 * len(texts)) or [[0.5, 0.5]] * len(texts), labels=["no", "yes"])  # type: ignore[func-returns-value]
+    first, second = explain(clf, "a good film", method=["occlusion", "shapley_sampling"])
+    assert second.provenance.seconds >= 0.02 * (second.provenance.forward_passes - 1)
+    again = explain(clf, "a good film", method=["shapley_sampling", "occlusion"])[1]
+    assert again.provenance.seconds >= 0.02 * again.provenance.forward_passes * 0.9
+    assert first.provenance.forward_passes == again.provenance.forward_passes

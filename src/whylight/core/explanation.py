@@ -50,7 +50,7 @@ class Provenance:
         class_specific: False where the one row of scores holds for every target alike.
         forward_passes: Distinct input rows that the method needed, as if nothing had been cached.
         backward_passes: Rows that gradients were propagated through.
-        seconds: Wall-clock time.
+        seconds: Wall-clock time, as if nothing had been cached.
         completeness_gap: Per target, sum of scores minus (score of the input - score of the baseline), where promised.
         notes: What else happened, e.g. how a long text was cut.
     """

@@ -176,7 +176,7 @@ def explain_case(case: Case, spec: Spec, settings: Mapping[str, JsonValue], opti
     request = Request(targets, space, options.pieces)
     started = time.perf_counter()
     scores, gap, settings = _run(case, spec, settings, request, remover)
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - started + request.meter.saved
     if not np.isfinite(scores).all():
         raise ModelError(f"'{spec.name}' produced a score that is not a finite number.")
     if space == "log_odds":

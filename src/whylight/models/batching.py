@@ -4,6 +4,7 @@ Distinct rows only, longest first, batched by a budget of tokens, no padding bey
 shared by all who ask during one case. The floor is the model's own batched throughput on the distinct rows.
 """
 
+import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -12,7 +13,7 @@ import torch
 from whylight.core import progress
 from whylight.core.arrays import Floats, Ints
 from whylight.core.encoded import Rows
-from whylight.views.classifier import Cache
+from whylight.views.classifier import Answer, Cache
 from whylight.views.meter import Meter
 
 CPU_TOKEN_BUDGET = 768
@@ -37,18 +38,20 @@ class Engine:
     def logits(self, rows: Rows, *, cache: Cache, meter: Meter) -> Floats:
         """Return the logits `[rows, labels]` of rows, each distinct one computed once."""
         keys = rows.keys()
-        meter.asked.update(keys)
+        meter.ask(keys, lambda key: cache[key].seconds if key in cache else None)
         fresh = {key: i for i, key in enumerate(keys) if key not in cache}
         if fresh:
             self._run(rows, fresh, cache)
-        return np.stack([cache[key] for key in keys])
+        return np.stack([cache[key].logits for key in keys])
 
     def _run(self, rows: Rows, fresh: dict[bytes, int], cache: Cache) -> None:
         names, indices = list(fresh), np.fromiter(fresh.values(), dtype=np.int64)
         progress.expect(len(names))
         for chosen in self._batches(rows.lengths[indices]):
-            for number, logits in zip(chosen, self._forward_fitting(rows.take(indices[chosen])), strict=True):
-                cache[names[number]] = logits
+            started = time.perf_counter()
+            answers = self._forward_fitting(rows.take(indices[chosen]))
+            each = (time.perf_counter() - started) / len(chosen)
+            cache.update({names[i]: Answer(logits, each) for i, logits in zip(chosen, answers, strict=True)})
             progress.advance(len(chosen))
 
     def _batches(self, lengths: Ints) -> Iterator[Ints]:

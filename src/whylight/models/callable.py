@@ -1,5 +1,6 @@
 """Any function from texts to probabilities as a classifier: a scikit-learn pipeline, an API, a rule."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from whylight.core.example import Example, Span
 from whylight.core.labels import Labels, ScoreSpace
 from whylight.models.tokenised import check_text, units
 from whylight.perturb.texts import removers
-from whylight.views.classifier import Cache, Outcomes
+from whylight.views.classifier import Answer, Cache, Outcomes
 from whylight.views.meter import Meter
 
 TextFunction = Callable[[list[str]], Any]
@@ -62,15 +63,17 @@ class CallableClassifier:
         def outcomes(keep: Bools) -> Floats:
             texts = remove(encoded, keep)
             keys = [text.encode() for text in texts]
-            meter.asked.update(keys)
+            meter.ask(keys, lambda key: cache[key].seconds if key in cache else None)
             fresh = list({key: text for key, text in zip(keys, texts, strict=True) if key not in cache}.items())
             progress.expect(len(fresh))
             for start in range(0, len(fresh), BATCH):
                 some = fresh[start : start + BATCH]
+                started = time.perf_counter()
                 logits = self._logits([text for _, text in some])
-                cache.update({key: row for (key, _), row in zip(some, logits, strict=True)})
+                each = (time.perf_counter() - started) / len(some)
+                cache.update({key: Answer(row, each) for (key, _), row in zip(some, logits, strict=True)})
                 progress.advance(len(some))
-            return np.stack([cache[key] for key in keys])
+            return np.stack([cache[key].logits for key in keys])
 
         return outcomes
 

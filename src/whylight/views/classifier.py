@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import Encoded, Long, Unit
@@ -15,8 +15,17 @@ from whylight.views.trace import TraceView
 
 Outcomes = Callable[[Bools], Floats]
 """Keep masks `[coalitions, features]` -> logits `[coalitions, labels]`."""
-Cache = dict[bytes, Floats]
-"""Logits by input row; shared by all methods and metrics of one case."""
+
+
+class Answer(NamedTuple):
+    """What a model said of one input row, and the seconds that it took."""
+
+    logits: Floats
+    seconds: float
+
+
+Cache = dict[bytes, Answer]
+"""Answers by input row; shared by all methods and metrics of one case."""
 
 
 @dataclass(frozen=True, slots=True)
