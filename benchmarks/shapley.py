@@ -71,7 +71,7 @@ def error() -> list[Result]:
 
 
 def _errors(classifier: TransformerClassifier, text: str) -> dict[int, float]:
-    """Return Captum's error over ours for each number of evaluations; both evaluate the two ends besides."""
+    """Return Captum's error over ours for each number of evaluations, the two ends counted in both."""
     encoded = classifier.encode(Example(text), unit="word", long="window")
     function, n = peer_function(classifier, encoded), encoded.n_features
     game = fresh_game(classifier, text)
