@@ -120,7 +120,7 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
         >>> import whylight as wl
         >>> ex = wl.explain(wl.load(), "A gripping, moving film.", method="occlusion")
         >>> max(ex.as_list(), key=lambda pair: pair[1])[0]
-        'moving'
+        'gripping'
     """
     options = Options.parse(target=target, unit=unit, remover=remover, score=score, long=long, pieces=pieces)
     single = isinstance(inputs, str | tuple | Example)
