@@ -1,11 +1,6 @@
 """The page about a run: right numbers, marked only where they are clear, nothing fetched, everything escaped."""
 
-import json
-import math
 import re
-import subprocess
-import sys
-from html.parser import HTMLParser
 from itertools import combinations
 from pathlib import Path
 
@@ -14,103 +9,18 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
-from typer.testing import CliRunner
 
-from whylight.cli.main import app
+from balanced import parsed
+from run_rows import VALUES, example_rows, explanation_row, score_row, write
 from whylight.core.arrays import Floats
-from whylight.core.errors import InputError, SettingError
 from whylight.metrics.kendall_tau import kendall_tau
-from whylight.report.charts import HEIGHT, LEFT, RIGHT, WIDTH, Point, scatter
-from whylight.report.run_examples import best_and_worst, explanation_of
+from whylight.report.run_examples import best_and_worst
 from whylight.report.run_page import page
-from whylight.report.run_rows import choose_metric, number, read
+from whylight.report.run_rows import read
 from whylight.report.run_tables import agreement, kendall_taus, split_tables, table
-from whylight.store import tables
-from whylight.store.tables import Row
+from whylight.store.explanations import explanation_of
 
 NASTY = '</style><script>alert("1")</script> & <b>bold</b> film \x01'
-VOID = {"meta", "wbr", "br", "line", "circle"}
-
-
-class Balanced(HTMLParser):
-    """Fails on a tag that is not closed; collects tags and attributes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: list[tuple[str, dict[str, str | None]]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
-def parsed(html: str) -> Balanced:
-    parser = Balanced()
-    parser.feed(html)
-    parser.close()
-    assert not parser.open
-    return parser
-
-
-def explanation_row(key: str, method: str, scores: list[float], **changes: object) -> Row:
-    text = str(changes.pop("text", "a plain film with words"))
-    starts = [match.start() for match in re.finditer(r"\S+", text)][: len(scores)]
-    ends = [match.end() for match in re.finditer(r"\S+", text)][: len(scores)]
-    row = {"run": "r", "example_id": key, "text": text, "pair": None, "method": method, "settings": "{}",
-           "unit": "word", "remover": None, "score_space": "logit", "target": 1, "label": "positive", "correct": True,
-           "parts": [0] * len(scores), "starts": starts, "ends": ends, "scores": scores, "seconds": 0.25,
-           "forward_passes": 3, "backward_passes": 1, "notes": []}  # fmt: skip
-    return {**row, **changes}
-
-
-def score_row(key: str, method: str, value: float | None, **changes: object) -> Row:
-    row = {"run": "r", "example_id": key, "method": method, "target": 1, "label": "positive", "correct": True,
-           "metric": "aopc_comprehensiveness", "settings": '{"steps": null}', "remover": "mask",
-           "score_space": "probability", "value": value}  # fmt: skip
-    return {**row, **changes}
-
-
-def write(folder: Path, explanations: list[Row], scores: list[Row], **asked: object) -> Path:
-    folder.mkdir(exist_ok=True)
-    texts = len({row["example_id"] for row in explanations})
-    question = {"model": "some/model", "data": f"corpus:dev:{texts}:drawn at random; seed 0", "unit": "word",
-                "remover": "mask", "score_space": "probability", **asked}  # fmt: skip
-    about = {"run": "r", "asked": json.dumps(question), "rows_run": 1234, "peak_megabytes": 99.0}
-    tables.write(folder / "explanations.parquet", explanations, tables.EXPLANATIONS)
-    tables.write(folder / "scores.parquet", scores, tables.SCORES)
-    tables.write(folder / "runs.parquet", [about], tables.RUNS)
-    return folder
-
-
-VALUES = {
-    "occlusion": [0.90, 0.80, 0.85, 0.75, 0.70, 0.65, 0.95, 0.60],
-    "lime": [0.50, 0.45, 0.40, 0.42, 0.30, 0.33, 0.55, 0.20],
-    "random": [0.10, 0.12, 0.08, 0.11, 0.09, 0.10, 0.12, 0.07],
-    "human": [0.99, 0.99, 0.99, 0.99, 0.99, 0.99, 0.99, 0.99],
-}
-
-
-def example_rows() -> tuple[list[Row], list[Row]]:
-    """Eight texts; by the first metric occlusion is clearly best, by the second it and lime take turns."""
-    explanations, scores = [], []
-    for method, values in VALUES.items():
-        for i, value in enumerate(values):
-            signs = [0.0, 1.0, 0.0, 1.0] if method == "human" else [0.1 * i, 0.5, -0.2, float(len(method))]
-            about = {"correct": i < 6}
-            explanations.append(explanation_row(f"t{i}", method, signs, **about))
-            scores.append(score_row(f"t{i}", method, value, **about))
-            even = 0.4 + (0.1 if (i % 2 == 0) == (method == "lime") else 0.0)
-            extra = {"metric": "iou", "remover": None, "score_space": None, "settings": "{}"}
-            scores.append(score_row(f"t{i}", method, even, **about, **extra))
-    return explanations, scores
 
 
 @pytest.fixture
@@ -138,7 +48,9 @@ def test_it_says_what_was_run(folder: Path) -> None:
 def test_a_run_that_was_stopped_says_so_and_leaves_out_what_has_no_scores(tmp_path: Path) -> None:
     explanations, scores = example_rows()
     late = explanation_row("late", "lime", [1.0], text="latecomer")
-    html = page(write(tmp_path / "run", [*explanations, late], scores, data="corpus:dev:20:"))
+    html = page(
+        write(tmp_path / "run", [*explanations, late], scores, data={"name": "corpus", "split": "dev", "texts": 20})
+    )
     assert "8 of 20 texts" in html
     assert "latecomer" not in html
 
@@ -213,7 +125,7 @@ def test_agreement_is_the_mean_of_the_metric_over_texts_that_have_one(tmp_path: 
     explanations += [explanation_row(f"t{i}", "occlusion", one) for i, one in enumerate(second)]
     scores = [score_row(row["example_id"], row["method"], 0.5) for row in explanations]
     run = read(write(tmp_path / "run", explanations, scores))
-    rows = [explanation_of(row, signed=True) for row in explanations]
+    rows = [explanation_of(row) for row in explanations]
     expected = [kendall_tau(rows[i], rows[i + 3])[0] for i in range(2)]
     found = agreement(run)[0][1]
     assert found is not None
@@ -268,7 +180,8 @@ def test_every_character_of_a_shown_text_is_there_and_nothing_of_it_is_markup(tm
     nasty = [{**row, "text": NASTY, "pair": NASTY, "label": NASTY, "notes": [NASTY], "example_id": NASTY}
              for row in explanations if row["example_id"] == "t0"]  # fmt: skip
     marks = [{**row, "example_id": NASTY, "label": NASTY} for row in scores if row["example_id"] == "t0"]
-    run = write(tmp_path / "run", nasty, marks, data=f"{NASTY}:{NASTY}:9:{NASTY}", model=NASTY, long=NASTY)
+    described = {"name": NASTY, "split": NASTY, "texts": 9, "notes": [NASTY]}
+    run = write(tmp_path / "run", nasty, marks, data=described, model=NASTY, long=NASTY)
     html = page(run)
     assert not [tag for tag, _ in parsed(html).seen if tag == "script"]
     assert "<script" not in html
@@ -298,114 +211,3 @@ def test_a_pair_of_texts_is_shown_whole(tmp_path: Path) -> None:
     first, second = shown.questions[0].highlights[0].parts
     assert [piece.text for piece in first] == ["one", " two"]
     assert [piece.text for piece in second] == ["three ", "four"]
-
-
-def test_settings_that_differ_between_methods_are_shown_with_whose_they_are(tmp_path: Path) -> None:
-    explanations, scores = example_rows()
-    tuned = [
-        {**row, "metric": "token_f1", "settings": json.dumps({"boundary": len(row["method"]) / 100})}
-        for row in scores
-        if row["metric"] == "iou" and row["method"] != "human"
-    ]
-    noted = [{**row, "notes": ["read in 3 windows"]} if row["method"] == "lime" else row for row in explanations]
-    html = page(write(tmp_path / "run", noted, tuned))
-    assert "0.09 (occlusion); 0.04 (lime); 0.06 (random)" in html
-    assert "note on 8 texts" in html
-
-
-def test_undefined_values_are_left_out_and_counted(tmp_path: Path) -> None:
-    explanations, scores = example_rows()
-    undefined = [{**row, "value": math.nan if row["example_id"] == "t0" else row["value"]} for row in scores]
-    run = write(tmp_path / "run", explanations, undefined)
-    html = page(run)
-    assert "7 of 8 texts" in html
-    assert "of them undefined, left out</dt><dd><bdi>4<" in html
-    assert "t0" not in {one.name for half in best_and_worst(read(run), "iou") for one in half}
-    nothing = page(write(tmp_path / "none", explanations, [{**row, "value": None} for row in scores]))
-    assert "No text has a value of aopc_comprehensiveness" in nothing
-    parsed(nothing)
-
-
-def test_the_metric_of_chart_and_examples_can_be_chosen(folder: Path) -> None:
-    run = read(folder)
-    assert choose_metric(run, None) == "aopc_comprehensiveness"
-    assert choose_metric(run, "iou") == "iou"
-    assert "against iou" in page(folder, quality="iou")
-    with pytest.raises(SettingError, match="Known: aopc_comprehensiveness, iou"):
-        page(folder, quality="entropie")
-
-
-def test_without_a_metric_that_asks_the_model_the_first_one_is_taken(tmp_path: Path) -> None:
-    explanations, scores = example_rows()
-    run = write(tmp_path / "run", explanations, [row for row in scores if row["metric"] == "iou"])
-    assert choose_metric(read(run), None) == "iou"
-    parsed(page(run))
-
-
-@given(
-    st.lists(
-        st.tuples(st.floats(0, 1e4), st.floats(-5, 5), st.floats(0, 1)), min_size=1, max_size=14
-    ),
-    st.lists(st.floats(-5, 5), max_size=2),
-)  # fmt: skip
-def test_everything_in_the_chart_is_inside_it(points: list[tuple[float, float, float]], levels: list[float]) -> None:
-    given_points = [Point(f"method_{i}", x, y, y - e, y + e) for i, (x, y, e) in enumerate(points)]
-    chart = scatter(given_points, [(f"level {i}", y) for i, y in enumerate(levels)])
-    for mark in chart.marks:
-        assert LEFT <= mark.x <= WIDTH - RIGHT
-        assert 0 <= mark.high <= mark.y <= mark.low <= HEIGHT
-    order = sorted(range(len(points)), key=lambda i: points[i][0])
-    assert [chart.marks[i].x for i in order] == sorted(mark.x for mark in chart.marks)
-    assert 1 <= len(chart.x_ticks) <= 12
-    assert 2 <= len(chart.y_ticks) <= 12
-
-
-def test_labels_of_near_points_do_not_cover_each_other() -> None:
-    points = [Point(f"method_number_{i}", 0.1 * 1.02**i, 0.5 + 0.001 * i, 0.2, 0.8) for i in range(4)]
-    marks = scatter(points, []).marks
-    places = {(mark.anchor, round(mark.label_y / 10)) for mark in marks}
-    assert len(places) == 4
-
-
-def test_a_number_that_rounds_to_nothing_has_no_sign() -> None:
-    assert [number(v) for v in (-0.0001, -0.5, 0.25)] == ["0.000", "\u22120.500", "0.250"]
-    assert number(0.5, "+.2f") == "+0.50"
-
-
-def test_the_page_needs_no_deep_learning_library(folder: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from whylight.report.run_page import page; "
-        f"page(Path({str(folder)!r})); print(*{{'torch', 'transformers', 'matplotlib'}} & sys.modules.keys())"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
-    assert done.stdout.split() == []
-
-
-def test_a_folder_without_a_run_is_refused_in_one_sentence(tmp_path: Path, folder: Path) -> None:
-    with pytest.raises(InputError, match="there is no folder"):
-        page(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="holds no run"):
-        page(tmp_path)
-    tables.write(folder / "scores.parquet", [], tables.SCORES)
-    with pytest.raises(InputError, match="no finished text"):
-        page(folder)
-    write(folder, *example_rows())
-    about = {"run": "r", "asked": "not json", "rows_run": 1, "peak_megabytes": 1.0}
-    tables.write(folder / "runs.parquet", [about], tables.RUNS)
-    with pytest.raises(InputError, match="what was asked"):
-        page(folder)
-    (folder / "runs.parquet").write_bytes(b"not a table")
-    with pytest.raises(InputError, match="not a Parquet table"):
-        page(folder)
-
-
-def test_the_command_writes_beside_the_tables_or_where_it_is_told(tmp_path: Path, folder: Path) -> None:
-    runner = CliRunner()
-    done = runner.invoke(app, ["report", str(folder)], catch_exceptions=False)
-    assert done.exit_code == 0
-    assert (folder / "report.html").read_text(encoding="utf-8") == page(folder)
-    other = tmp_path / "other.html"
-    runner.invoke(app, ["report", str(folder), "--out", str(other), "--metric", "iou"], catch_exceptions=False)
-    assert other.read_text(encoding="utf-8") == page(folder, quality="iou")
-    failed = runner.invoke(app, ["report", str(tmp_path / "nowhere")])
-    assert isinstance(failed.exception, InputError)

@@ -43,17 +43,17 @@ def data() -> Dataset:
     return wl.dataset("planted:", split="test", size=8, length=10)
 
 
-def cells(summary: Any, metric: str) -> dict[str, float]:
-    return {line.method: line.cells[metric].mean for line in summary.lines if metric in line.cells}
+def cells(found: Any, metric: str) -> dict[str, float]:
+    return {line.method: line.cells[metric].mean for line in found.summary.lines if metric in line.cells}
 
 
 def test_the_planted_reason_is_found_and_random_and_human_stand_beside(classifier: Any, data: Dataset) -> None:
-    summary = wl.evaluate(classifier, data, methods=["occlusion", "kernel_shap"], metrics=METRICS)
-    assert [line.method for line in summary.lines] == ["occlusion", "kernel_shap", "random", "human"]
-    iou = cells(summary, "iou")
+    found = wl.evaluate(classifier, data, methods=["occlusion", "kernel_shap"], metrics=METRICS)
+    assert [line.method for line in found.summary.lines] == ["occlusion", "kernel_shap", "random", "human"]
+    iou = cells(found, "iou")
     assert iou["occlusion"] == iou["kernel_shap"] == iou["human"] == 1.0
     assert iou["random"] < 0.7
-    comprehensiveness = cells(summary, "aopc_comprehensiveness")
+    comprehensiveness = cells(found, "aopc_comprehensiveness")
     assert comprehensiveness["occlusion"] > comprehensiveness["random"]
     assert comprehensiveness["occlusion"] == pytest.approx(comprehensiveness["human"])
 
@@ -102,13 +102,13 @@ def test_a_stopped_run_goes_on_and_gives_the_same(
     assert len(pq.read_table(tmp_path / "part" / "explanations.parquet")) == 3 * 4
     again = wl.evaluate(classifier, data, **question)
     assert len(seen) == 4 + 5
-    for one, other in zip(whole.lines, again.lines, strict=True):
+    for one, other in zip(whole.summary.lines, again.summary.lines, strict=True):
         assert one.cells == other.cells
 
 
 def test_metrics_can_be_taken_under_several_removers(data: Dataset, tmp_path: Path) -> None:
     classifier = wl.load(decide, labels=["negative", "positive"], mask_string="garden")
-    summary = wl.evaluate(
+    found = wl.evaluate(
         classifier,
         data,
         methods=["occlusion"],
@@ -116,7 +116,7 @@ def test_metrics_can_be_taken_under_several_removers(data: Dataset, tmp_path: Pa
         metric_removers=["delete", "mask"],
         out=tmp_path,
     )
-    assert summary.metrics == ("comprehensiveness (delete)", "comprehensiveness (mask)", "iou")
+    assert found.summary.metrics == ("comprehensiveness (delete)", "comprehensiveness (mask)", "iou")
     rows = pq.read_table(tmp_path / "scores.parquet").to_pylist()
     assert {row["remover"] for row in rows if row["metric"] == "comprehensiveness"} == {"delete", "mask"}
 
@@ -132,12 +132,72 @@ def test_a_folder_holds_one_question(classifier: Any, data: Dataset, tmp_path: P
 
 def test_boundaries_are_tuned_on_other_texts(classifier: Any, data: Dataset) -> None:
     tune = wl.dataset("planted:", split="dev", size=6, length=10)
-    summary = wl.evaluate(classifier, data, methods=["occlusion"], metrics=["token_f1"], tune=tune)
-    assert cells(summary, "token_f1")["occlusion"] == 1.0
+    found = wl.evaluate(classifier, data, methods=["occlusion"], metrics=["token_f1"], tune=tune)
+    assert cells(found, "token_f1")["occlusion"] == 1.0
     with pytest.raises(SettingError, match="--tune"):
         wl.evaluate(classifier, data, methods=["occlusion"], metrics=["token_f1"])
     with pytest.raises(InputError, match="disjoint"):
         wl.evaluate(classifier, data, methods=["occlusion"], metrics=["token_f1"], tune=data)
+
+
+def test_curves_run_from_the_untouched_to_the_empty_text_and_cost_nothing(data: Dataset, tmp_path: Path) -> None:
+    classifier = wl.load(decide, labels=["negative", "positive"])
+    question = {"methods": ["occlusion"], "metrics": ["aopc_comprehensiveness", "aopc_sufficiency"]}
+    found = wl.evaluate(classifier, data, **question, out=tmp_path)
+    assert len(found.curves) == len(data) * 3
+    for row in found.curves:
+        assert row["shares"] == [0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0]
+        assert row["without_top"][0] == row["top_alone"][-1] > row["without_top"][-1] == row["top_alone"][0]
+    drops = [row["without_top"][0] - np.mean(row["without_top"][1:-1]) for row in found.curves]
+    scores = [row["value"] for row in found.scores if row["metric"] == "aopc_comprehensiveness"]
+    assert drops == pytest.approx(scores)
+    texts = [row["text"].split() for row in found.explanations if row["method"] == "human"]
+    most = sum(2 + len(words) + 3 * 2 * 5 for words in texts)  # untouched, empty, each word, three rankings
+    assert found.rows_run <= most
+    assert pq.read_table(tmp_path / "curves.parquet").to_pylist() == found.curves
+
+
+def test_signs_lose_their_score_in_the_control(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text('{"text": "gripping , moving !", "label": "positive"}\n', encoding="utf-8")
+    clf = wl.load(decide, labels=["negative", "positive"])
+    data = wl.dataset(str(path))
+    plain = wl.evaluate(clf, data, methods=["random"], metrics=["entropy"])
+    control = wl.evaluate(clf, data, methods=["random"], metrics=["entropy"], zero_non_alphanumeric=True)
+    (before,), (after,) = ([r["scores"] for r in one.explanations] for one in (plain, control))
+    assert after == [before[0], 0.0, before[2], 0.0]
+    assert "letter or digit" in control.explanations[0]["notes"][0]
+
+
+def test_a_stopped_tuning_goes_on(classifier: Any, data: Dataset, tmp_path: Path, monkeypatch: Any) -> None:
+    tune = wl.dataset("planted:", split="dev", size=6, length=10)
+    real, seen = module.work, []
+
+    def failing(*arguments: Any, **options: Any) -> Any:
+        seen.append(arguments)
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(module, "WRITE_EVERY", 0.0)
+    monkeypatch.setattr(module, "work", failing)
+    question = {"methods": ["lime"], "metrics": ["token_f1"], "tune": tune, "out": tmp_path}
+    with pytest.raises(KeyboardInterrupt):
+        wl.evaluate(classifier, data, **question)
+    again = wl.evaluate(classifier, data, **question)
+    assert len(seen) == 4 + 3 + len(data)
+    assert again.corpus is not None
+    assert again.corpus.lines[0].cells["micro_f1"].mean == 1.0
+
+
+def test_right_and_wrong_predictions_have_tables_of_their_own(data: Dataset) -> None:
+    contrary = wl.load(lambda texts: decide(texts)[:, ::-1], labels=["negative", "positive"])
+    found = wl.evaluate(contrary, data, methods=["occlusion"], metrics=["aopc_comprehensiveness"])
+    assert found.subset(correct=True) is None
+    wrong = found.subset(correct=False)
+    assert wrong is not None
+    assert wrong.lines[0].cells == found.summary.lines[0].cells
+    assert {record["subset"] for record in found.records()} == {"all", "wrong", "all words"}
 
 
 def test_what_does_not_fit_is_refused_before_the_work(data: Dataset) -> None:
@@ -150,7 +210,7 @@ def test_what_does_not_fit_is_refused_before_the_work(data: Dataset) -> None:
         wl.evaluate(clf, bare, methods=["occlusion"], metrics=["iou"])
     with pytest.raises(SettingError, match="two explanations"):
         wl.evaluate(clf, data, methods=["occlusion"], metrics=["kendall_tau"])
-    names = [line.method for line in wl.evaluate(clf, bare, methods=["occlusion"]).lines]
+    names = [line.method for line in wl.evaluate(clf, bare, methods=["occlusion"]).summary.lines]
     assert names == ["occlusion", "random"]
 
 

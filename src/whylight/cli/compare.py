@@ -30,10 +30,13 @@ def compare(
 
     whylight compare runs/model-a --method lime --run runs/model-b
     """
-    from whylight.run.compare import compare as paired, select  # noqa: PLC0415  loads only when it is needed
+    from whylight.run.agreement import agreement_of, mean_agreement  # noqa: PLC0415  loads only when it is needed
+    from whylight.run.compare import compare as paired, select  # noqa: PLC0415
 
     second = second or (first if other is not None else "random")
-    results = paired(select(_scores(run), first), select(_scores(other or run), second), seed=seed)
+    results = paired(select(_rows(run, "scores"), first), select(_rows(other or run, "scores"), second), seed=seed)
+    rows = _rows(run, "explanations"), _rows(other or run, "explanations")
+    alike = mean_agreement(agreement_of(*rows, first, second))
     table = Table(title=f"{first} minus {second}", box=None, header_style="bold", pad_edge=False, title_justify="left")
     for column in ("metric", "difference", "95 % interval", "p", "wins", "texts"):
         table.add_column(column, justify="left" if column == "metric" else "right")
@@ -49,15 +52,18 @@ def compare(
         )
     console = Console()
     console.print(table)
+    for name, cell in alike.items():
+        bounds = f"[{cell.low:.3f}, {cell.high:.3f}]"
+        console.print(f"{name}: {cell.mean:.3f} {bounds} over {cell.texts} texts", highlight=False, markup=False)
     console.print(
         "Paired over texts: bootstrap interval, permutation test; wins = share of texts it is better on.", style="dim"
     )
 
 
-def _scores(folder: Path) -> "list[dict[str, object]]":
+def _rows(folder: Path, name: str) -> "list[dict[str, object]]":
     from whylight.store import tables  # noqa: PLC0415
 
-    rows = tables.read(folder / "scores.parquet")
+    rows = tables.read(folder / f"{name}.parquet")
     if not rows:
-        raise InputError(f"'{folder}' holds no run: there is no scores.parquet with rows in it.")
+        raise InputError(f"'{folder}' holds no run: there is no {name}.parquet with rows in it.")
     return rows

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from whylight.cli.evaluate import print_table
 from whylight.cli.explain import parse_head, parse_settings
+from whylight.cli.tables import print_table
 
 
 def recommend(  # noqa: PLR0913  one parameter an option

@@ -20,6 +20,8 @@ Rounding = Literal["round", "floor"]
 Divisor = Literal["shares", "published"]
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 """The shares of DeYoung et al. 2020."""
+CURVE_SHARES = (0.0, *SHARES, 1.0)
+"""The points of a drawn curve: those shares, the untouched and the empty input."""
 EXACT = 9
 """Decimals to which a number of features is exact: 0.29 * 100 is 28.999999999999996, and means 29."""
 NOTHING_TO_LOSE = 1e-5
@@ -84,6 +86,12 @@ def removal_curve(explanation: Explanation, game: Game, counts: Sequence[int]) -
 def keep_curve(explanation: Explanation, game: Game, counts: Sequence[int]) -> Floats:
     """Return the score of each target with its most important features alone, `[targets, counts]`."""
     return _ask(game, _top_of(explanation, game, counts))
+
+
+def perturbation_curves(explanation: Explanation, game: Game) -> tuple[Floats, Floats]:
+    """Return the score without the top features, and with them alone, at `CURVE_SHARES`, `[targets, shares]` each."""
+    counts = [top_count(share, game.n_features) if share else 0 for share in CURVE_SHARES]
+    return removal_curve(explanation, game, counts), keep_curve(explanation, game, counts)
 
 
 def removal_drop(explanation: Explanation, game: Game, counts: Sequence[int]) -> Floats:

@@ -13,13 +13,14 @@ from whylight.core.arrays import Floats
 from whylight.core.explanation import Explanation
 from whylight.core.registry import metric
 from whylight.metrics._curves import check_positive, ranking, rows
+from whylight.metrics._signs import non_alphanumeric
 
 
 @metric(cite="edin2024", higher_is_better=False)
 def non_alphanumeric_share(explanation: Explanation, *, k: int = 5) -> Floats:
     """Measure which share of the top features has no letter or digit, one value a target (nan without features)."""
     check_positive("k", k)
-    signs = [not any(c.isalnum() for c in explanation.example.slice(span)) for span in explanation.spans]
-    if not signs:
+    signs = non_alphanumeric(explanation)
+    if not len(signs):
         return np.full(len(explanation.targets), np.nan)
-    return np.asarray(np.asarray(signs)[ranking(rows(explanation))[:, :k]].mean(axis=1))
+    return np.asarray(signs[ranking(rows(explanation))[:, :k]].mean(axis=1))

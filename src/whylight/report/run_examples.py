@@ -1,19 +1,16 @@
 """The texts on which methods do best and worst, with the highlights of every method."""
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from whylight.core.example import Example, Span
-from whylight.core.explanation import Explanation, Prediction, Provenance
-from whylight.core.labels import Target
 from whylight.report.cards import Piece, cards
 from whylight.report.highlight import LONG
-from whylight.report.run_rows import BASELINES, HUMAN, Run, higher_is_better, number, text_values
-from whylight.store.tables import Row
+from whylight.report.run_rows import BASELINES, Run, higher_is_better, number, text_values
+from whylight.store.explanations import explanation_of
+from whylight.store.tables import HUMAN, Row
 
 SHOWN = 3
 """How many texts are shown of the best, and of the worst."""
@@ -100,12 +97,12 @@ def _shown(run: Run, metric: str, key: str, mean: float) -> Shown:
         mean=mean,
         pair=rows[0]["pair"] is not None,
         brief=features <= BRIEF,
-        questions=tuple(_question(run, rows, target, values) for target in measured[:LABELS]),
+        questions=tuple(_question(rows, target, values) for target in measured[:LABELS]),
         more=max(0, len(measured) - LABELS),
     )
 
 
-def _question(run: Run, rows: Sequence[Row], target: int, values: dict[tuple[int, str], float]) -> Question:
+def _question(rows: Sequence[Row], target: int, values: dict[tuple[int, str], float]) -> Question:
     own = [row for row in rows if row["target"] == target]
     marked = [row for row in rows if row["method"] == HUMAN]
     # What people marked for another label stands here only if it has no place of its own: the model was wrong.
@@ -115,7 +112,7 @@ def _question(run: Run, rows: Sequence[Row], target: int, values: dict[tuple[int
     return Question(
         own[0]["label"],
         _state(own),
-        tuple(_highlight(run, row, values.get((target, row["method"])), target=target) for row in ordered),
+        tuple(_highlight(row, values.get((target, row["method"])), target=target) for row in ordered),
     )
 
 
@@ -126,38 +123,13 @@ def _state(rows: Sequence[Row]) -> str:
     return "missed by the model" if any(row["method"] == HUMAN for row in rows) else "wrong prediction"
 
 
-def _highlight(run: Run, row: Row, value: float | None, *, target: int) -> Highlight:
-    signed = row["method"] in run.signed
+def _highlight(row: Row, value: float | None, *, target: int) -> Highlight:
     # The card of a single explanation of a single label has one section with one row.
-    found = cards([explanation_of(row, signed=signed)])[0].sections[0].rows[0]
+    found = cards([explanation_of(row)])[0].sections[0].rows[0]
     parts = found.parts if len(row["scores"]) <= LONG else tuple(_joined(pieces) for pieces in found.parts)
     other = row["target"] != target
     shown = "" if value is None or other or not math.isfinite(value) else number(value)
-    return Highlight(row["method"], row["label"] if other else "", shown, signed, parts)
-
-
-def explanation_of(row: Row, *, signed: bool) -> Explanation:
-    """Make an explanation of a stored row; the prediction's probabilities are not stored, and unknown here."""
-    target = Target(row["target"], row["label"])
-    receipt = Provenance(
-        model="",
-        method=row["method"],
-        settings=json.loads(row["settings"] or "{}"),
-        unit=row["unit"],
-        remover=row["remover"],
-        score=row["score_space"],
-        signed=signed,
-        class_specific=True,
-        forward_passes=row["forward_passes"],
-        backward_passes=row["backward_passes"],
-        seconds=row["seconds"],
-        notes=tuple(row["notes"] or ()),
-    )
-    spans = tuple(Span(*place) for place in zip(row["parts"], row["starts"], row["ends"], strict=True))
-    nothing = (math.nan,) * (target.index + 1)
-    prediction = Prediction(target.index, target.label, math.nan, nothing, (target.index,))
-    scores = np.asarray([row["scores"]], dtype=np.float64)
-    return Explanation(Example(row["text"], row["pair"]), spans, (target,), scores, prediction, receipt)
+    return Highlight(row["method"], row["label"] if other else "", shown, row["signed"], parts)
 
 
 def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:

@@ -10,15 +10,19 @@ from typing import Any
 
 from whylight.report.charts import Point, Scatter, duration, scatter
 from whylight.report.highlight import environment
+from whylight.report.run_curves import curve_panels
 from whylight.report.run_examples import best_and_worst
 from whylight.report.run_rows import BASELINES, Run, choose_metric, data_of, higher_is_better, number, read
 from whylight.report.run_tables import CLEAR, agreement, split_tables, table
+from whylight.run.corpus import corpus_summary
 from whylight.run.summary import Summary, metric_of
 from whylight.store.tables import Row
 
 TITLE = "Which method to believe?"
 FEW = 10
 """Texts below which intervals say little."""
+COLUMNS = 6
+"""Metrics beside each other; more of them make another table below, which paper and phones can show."""
 Facts = list[tuple[str, str]]
 
 
@@ -60,6 +64,8 @@ def page(folder: Path, *, quality: str | None = None) -> str:
         "quality": metric,
         "higher": higher_is_better(metric),
         "agreement": agreement(run),
+        "corpus": corpus_summary(run.explanations, run.tuning),
+        "curves": curve_panels(run.curves),
         "chart": _chart(whole.summary, metric),
         "examples": [("Best", best), ("Worst", worst)],
         "any_signed": bool(run.signed),
@@ -69,6 +75,7 @@ def page(folder: Path, *, quality: str | None = None) -> str:
         "duration": duration,
         "number": number,
         "few": FEW,
+        "columns": COLUMNS,
     }
     return environment().get_template("run.html").render(variables)
 
@@ -81,9 +88,10 @@ def _facts(run: Run, data: str) -> Facts:
         ("texts", f"{run.texts:,}"),
         ("methods", ", ".join(method for method in run.methods if method not in BASELINES)),
         ("held against", ", ".join(method for method in run.methods if method in BASELINES)),
-        ("removed means", str(asked.get("remover", "unknown"))),
+        ("removed means", ", ".join(asked.get("removers", ()))),
         ("unit", str(asked.get("unit", "unknown"))),
         ("score space of metrics", str(asked.get("score_space", "unknown"))),
+        ("control", "features without letter or digit score 0" if asked.get("zero_non_alphanumeric") else ""),
     ]
 
 

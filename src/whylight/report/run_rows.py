@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,12 +11,9 @@ from typing import Any
 from whylight.core.errors import InputError, unknown
 from whylight.run.summary import columns, metric_of
 from whylight.store import tables
-from whylight.store.tables import Row
+from whylight.store.tables import HUMAN, RANDOM, Row
 
-RANDOM, HUMAN = "random", "human"
-"""Rows that methods are held against; spelled out here, because `run.plan`, which names them, loads torch."""
 BASELINES = (RANDOM, HUMAN)
-_DATA = re.compile(r"(?P<name>.*?):(?P<split>[^:]*):(?P<asked>\d+):(?P<notes>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +25,18 @@ class Run:
         asked: The question, as the run wrote it down.
         explanations: Rows of the texts that are finished.
         scores: Every measured value.
+        curves: The score along the ranking of each method.
+        tuning: Explanations that boundaries were tuned on.
         about: The row of the run itself.
-        signed: Methods that speak for and against; the tables do not say it, but their scores do.
+        signed: Methods that speak for and against.
     """
 
     name: str
     asked: dict[str, Any]
     explanations: list[Row]
     scores: list[Row]
+    curves: list[Row]
+    tuning: list[Row]
     about: Row
     signed: frozenset[str]
 
@@ -83,18 +83,19 @@ def read(folder: Path) -> Run:
     explanations = [row for row in tables.read(folder / "explanations.parquet") if row["example_id"] in whole]
     if not explanations:
         raise InputError(f"the run in '{folder}' has no finished text yet; let `whylight evaluate` go on first.")
-    signed = frozenset(row["method"] for row in explanations if min(row["scores"], default=0.0) < 0)
-    return Run(runs[0]["run"], _asked(folder, runs[0]), explanations, scores, runs[0], signed)
+    signed = frozenset(row["method"] for row in explanations if row["signed"])
+    curves = [row for row in tables.read(folder / "curves.parquet") if row["example_id"] in whole]
+    tuning = tables.read(folder / "tuning.parquet")
+    asked = _asked(folder, runs[0])
+    return Run(runs[0]["run"], asked, explanations, scores, curves, tuning, runs[0], signed)
 
 
 def data_of(run: Run) -> Data:
-    """Take apart what the run says of its data."""
-    described = str(run.asked.get("data", ""))
-    found = _DATA.fullmatch(described)
-    if found is None:
-        return Data(described, None, ())
-    notes = tuple(note for note in found["notes"].split("; ") if note)
-    return Data(f"{found['name']}, {found['split']}", int(found["asked"]), notes)
+    """Return what the run says of its data."""
+    said = run.asked.get("data") or {}
+    return Data(
+        f"{said.get('name', 'unknown')}, {said.get('split', '')}", said.get("texts"), tuple(said.get("notes", ()))
+    )
 
 
 def choose_metric(run: Run, name: str | None) -> str:

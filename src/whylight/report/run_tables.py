@@ -8,10 +8,10 @@ import numpy as np
 
 from whylight.core.arrays import Floats
 from whylight.report.colours import STEPS
-from whylight.report.run_rows import BASELINES, RANDOM, Run, text_values
+from whylight.report.run_rows import BASELINES, Run, text_values
 from whylight.run.compare import Comparison, compare, select
 from whylight.run.summary import Summary, interval, summarise
-from whylight.store.tables import Row
+from whylight.store.tables import RANDOM, Row
 
 Values = dict[str, dict[str, float]]
 """Of one metric, by method and text."""

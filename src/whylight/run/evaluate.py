@@ -4,24 +4,20 @@ Texts are worked on one after the other; tables are written every few seconds, s
 where it stopped, and what was done can be read. The same question has the same name, and a folder holds one question.
 """
 
-import resource
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import InputError
-from whylight.core.explanation import Explanation
-from whylight.core.rationale import Rationale
-from whylight.data.dataset import Dataset
+from whylight.data.dataset import Dataset, Record
 from whylight.facade.bar import progress_bar
-from whylight.facade.explain import Options, explain_case
-from whylight.metrics._corpus import tune_boundary
-from whylight.metrics._plausibility import pair, scaled
-from whylight.run.one import only, open_bench, work
-from whylight.run.plan import HUMAN, Plan, make_plan
-from whylight.run.summary import Summary, summarise
+from whylight.facade.explain import Options
+from whylight.run.corpus import boundaries_of
+from whylight.run.evaluation import Evaluation
+from whylight.run.memory import peak_megabytes
+from whylight.run.one import Done, work
+from whylight.run.plan import make_plan
 from whylight.store import tables
 from whylight.views.classifier import Classifier
 
@@ -29,18 +25,18 @@ WRITE_EVERY = 20.0
 """Seconds between two writes of the tables."""
 
 
-@dataclass(slots=True)
-class Rows:
-    """What a run has so far."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of a classifier and a data set; the arguments of `evaluate`."""
 
-    explanations: list[tables.Row] = field(default_factory=list)
-    scores: list[tables.Row] = field(default_factory=list)
-    rows_run: int = 0
-
-    @property
-    def done(self) -> set[str]:
-        """Examples that are finished."""
-        return {row["example_id"] for row in self.explanations}
+    methods: Sequence[str]
+    metrics: Sequence[str] | None = None
+    remover: str | None = None
+    metric_removers: Sequence[str] | None = None
+    options: Options = field(default_factory=Options)
+    tune: Dataset | None = None
+    zero_non_alphanumeric: bool = False
+    settings: Mapping[str, object] = field(default_factory=dict)
 
 
 def evaluate(  # noqa: PLR0913  the public call: every argument but two is optional and named
@@ -53,10 +49,11 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
     metric_removers: Sequence[str] | None = None,
     options: Options | None = None,
     tune: Dataset | None = None,
+    zero_non_alphanumeric: bool = False,
     out: Path | str | None = None,
     progress: bool = True,
     settings: Mapping[str, object] | None = None,
-) -> Summary:
+) -> Evaluation:
     """Measure methods on a data set; `random` and, where there are rationales, `human` stand beside them.
 
     Args:
@@ -69,85 +66,141 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
             of them say more than one.
         options: What else is asked of every method alike.
         tune: Texts on which decision boundaries are tuned, disjoint from `data`; for metrics that need one.
+        zero_non_alphanumeric: Set the scores of features without a letter or digit to 0 before they are measured.
         out: Folder for the tables; a run that was stopped goes on from there.
         progress: Show a progress bar.
         settings: Settings of methods and metrics, e.g. `{"samples": 200}`.
 
     Returns:
-        The table.
+        The rows and their tables: `.summary`, `.corpus`, `.subset(correct=False)`, `.records()`.
     """
-    asked = replace(options or Options(), remover=remover)
+    question = Question(
+        methods=methods,
+        metrics=metrics,
+        remover=remover,
+        metric_removers=metric_removers,
+        options=options or Options(),
+        tune=tune,
+        zero_non_alphanumeric=zero_non_alphanumeric,
+        settings=settings or {},
+    )
+    return answer(classifier, data, question, out=None if out is None else Path(out), progress=progress)
+
+
+def answer(
+    classifier: Classifier, data: Dataset, question: Question, *, out: Path | None, progress: bool
+) -> Evaluation:
+    """Answer a question on one classifier."""
+    tune = None if question.tune is None else _disjoint(question.tune.with_rationales(), data)
     plan = make_plan(
         classifier,
         data,
-        methods=methods,
-        metrics=metrics,
-        options=asked,
-        removers=metric_removers,
-        settings=settings or {},
+        methods=question.methods,
+        metrics=question.metrics,
+        options=replace(question.options, remover=question.remover),
+        removers=question.metric_removers,
+        settings=question.settings,
         tuned=tune is not None,
+        zero_non_alphanumeric=question.zero_non_alphanumeric,
     )
+    book = _Book.open(out, *plan.identity(model=classifier.identity, data=data, tune=tune))
     if tune is not None:
-        plan = replace(plan, boundaries=tuned_boundaries(classifier, tune, data, plan))
-    described = f"{data.name}:{data.split}:{len(data)}:{'; '.join(data.notes)}"
-    run, question = plan.identity(model=classifier.identity, data=described)
-    folder = None if out is None else Path(out)
-    rows = _resume(folder, run) if folder is not None else Rows()
-    missing = [record for record in data if record.id not in rows.done]
+        missing = _missing(tune, book.tuning)
+        bare = replace(plan, metrics=())
+        with progress_bar(len(missing), shown=progress) as step:
+            for record in missing:
+                step("tuning")
+                book.add_tuning(work(classifier, record, bare, run=book.run))
+        plan = replace(plan, boundaries=boundaries_of(book.tuning))
+    missing = _missing(data, book.explanations)
     with progress_bar(len(missing), shown=progress) as step:
-        written = time.monotonic()
         for record in missing:
             step("evaluating")
-            done = work(classifier, record, plan, run=run)
-            rows.explanations += done.explanations
-            rows.scores += done.scores
-            rows.rows_run += done.rows_run
-            if folder is not None and time.monotonic() - written > WRITE_EVERY:
-                _write(folder, run, question, rows)
-                written = time.monotonic()
-    if folder is not None:
-        _write(folder, run, question, rows)
-    return summarise(rows.explanations, rows.scores)
+            book.add(work(classifier, record, plan, run=book.run))
+    book.write()
+    return book.evaluation()
 
 
-def tuned_boundaries(classifier: Classifier, tune: Dataset, data: Dataset, plan: Plan) -> dict[str, float]:
-    """Return the boundary of each method at which micro F1 on the tuning texts is highest."""
+def _disjoint(tune: Dataset, data: Dataset) -> Dataset:
     shared = {record.example.text for record in tune} & {record.example.text for record in data}
     if shared:
         raise InputError(f"{len(shared)} texts are in both the tuning and the evaluated data; they must be disjoint.")
-    pairs: dict[str, list[tuple[Floats, Bools]]] = {spec.name: [] for spec, _ in plan.methods}
-    for record in tune.with_rationales():
-        bench = open_bench(classifier, record, plan)
-        options = replace(plan.options, target=[target.index for target in bench.gold])
-        for spec, settings in plan.methods:
-            explanation = explain_case(bench.case, spec, settings, options)
-            for target, rationale in bench.gold.items():
-                pairs[spec.name].append(_scaled_pair(only(explanation, target), rationale))
-    return {name: tune_boundary(own) for name, own in pairs.items()} | {HUMAN: 0.0}
+    if not len(tune):
+        raise InputError(f"no text of '{tune.name}' ({tune.split}) has a rationale to tune a boundary on.")
+    return tune
 
 
-def _scaled_pair(explanation: Explanation, rationale: Rationale) -> tuple[Floats, Bools]:
-    scores, gold = pair(explanation, rationale, sign="positive")
-    return scaled(scores, "sum"), gold
+def _missing(data: Iterable[Record], rows: Sequence[tables.Row]) -> list[Record]:
+    done = {row["example_id"] for row in rows}
+    return [record for record in data if record.id not in done]
 
 
-def _resume(folder: Path, run: str) -> Rows:
-    """Read what an earlier, stopped run of the same question has done."""
-    folder.mkdir(parents=True, exist_ok=True)
-    known, explanations, scores = (
-        tables.read(folder / f"{name}.parquet") for name in ("runs", "explanations", "scores")
-    )
-    if {row["run"] for row in (*known, *explanations, *scores)} - {run}:
-        raise InputError(f"'{folder}' holds a run with other settings; name another folder.")
-    whole = {row["example_id"] for row in scores}  # explanations are written first, so that scores say what is whole
-    return Rows(
-        [row for row in explanations if row["example_id"] in whole], scores, int(known[0]["rows_run"]) if known else 0
-    )
+@dataclass(slots=True)
+class _Book:
+    """The tables of a run, in memory and, where there is a folder, written every few seconds."""
 
+    folder: Path | None
+    run: str
+    asked: str
+    explanations: list[tables.Row] = field(default_factory=list)
+    scores: list[tables.Row] = field(default_factory=list)
+    curves: list[tables.Row] = field(default_factory=list)
+    tuning: list[tables.Row] = field(default_factory=list)
+    rows_run: int = 0
+    seconds: float = 0.0
+    written: float = field(default_factory=time.monotonic)
 
-def _write(folder: Path, run: str, question: str, rows: Rows) -> None:
-    tables.write(folder / "explanations.parquet", rows.explanations, tables.EXPLANATIONS)
-    tables.write(folder / "scores.parquet", rows.scores, tables.SCORES)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    about = {"run": run, "asked": question, "rows_run": rows.rows_run, "peak_megabytes": peak}
-    tables.write(folder / "runs.parquet", [about], tables.RUNS)
+    @staticmethod
+    def open(folder: Path | None, run: str, asked: str) -> "_Book":
+        """Start a run, or read what an earlier, stopped run of the same question has done."""
+        book = _Book(folder, run, asked)
+        if folder is None:
+            return book
+        folder.mkdir(parents=True, exist_ok=True)
+        names = ("runs", "explanations", "scores", "curves", "tuning")
+        known, explanations, scores, curves, tuning = (tables.read(folder / f"{name}.parquet") for name in names)
+        if {row["run"] for row in (*known, *explanations, *scores, *tuning)} - {run}:
+            raise InputError(f"'{folder}' holds a run with other settings; name another folder.")
+        whole = {row["example_id"] for row in scores}  # scores are written last, so that they say what is whole
+        book.explanations = [row for row in explanations if row["example_id"] in whole]
+        book.curves = [row for row in curves if row["example_id"] in whole]
+        book.scores, book.tuning = scores, tuning
+        if known:
+            book.rows_run, book.seconds = int(known[0]["rows_run"]), float(known[0]["seconds"])
+        return book
+
+    def add(self, done: Done) -> None:
+        """Keep what one evaluated text gave."""
+        self.explanations += done.explanations
+        self.scores += done.scores
+        self.curves += done.curves
+        self._count(done)
+
+    def add_tuning(self, done: Done) -> None:
+        """Keep what one tuning text gave."""
+        self.tuning += done.explanations
+        self._count(done)
+
+    def write(self) -> None:
+        """Write the tables, scores last: a text that has scores has everything."""
+        now = time.monotonic()
+        self.seconds, self.written = self.seconds + now - self.written, now
+        if self.folder is None:
+            return
+        about = {"run": self.run, "asked": self.asked, "rows_run": self.rows_run, "seconds": self.seconds}
+        about["peak_megabytes"] = peak_megabytes()
+        tables.write(self.folder / "tuning.parquet", self.tuning, tables.EXPLANATIONS)
+        tables.write(self.folder / "explanations.parquet", self.explanations, tables.EXPLANATIONS)
+        tables.write(self.folder / "curves.parquet", self.curves, tables.CURVES)
+        tables.write(self.folder / "runs.parquet", [about], tables.RUNS)
+        tables.write(self.folder / "scores.parquet", self.scores, tables.SCORES)
+
+    def evaluation(self) -> Evaluation:
+        """Return the rows as a result."""
+        rows = (self.explanations, self.scores, self.curves, self.tuning)
+        return Evaluation(*rows, rows_run=self.rows_run, seconds=self.seconds, peak_megabytes=peak_megabytes())
+
+    def _count(self, done: Done) -> None:
+        self.rows_run += done.rows_run
+        if time.monotonic() - self.written > WRITE_EVERY:
+            self.write()

@@ -19,8 +19,10 @@ from whylight.data.dataset import Record
 from whylight.facade import provide
 from whylight.facade.case import Case, open_case
 from whylight.facade.explain import explain_case
-from whylight.run.plan import HUMAN, RANDOM, Plan, Settings, needs_boundary
-from whylight.store.tables import Row
+from whylight.metrics._curves import CURVE_SHARES, perturbation_curves
+from whylight.metrics._signs import non_alphanumeric
+from whylight.run.plan import Plan, Settings, needs_boundary
+from whylight.store.tables import HUMAN, RANDOM, Row
 from whylight.views.classifier import Classifier, Request
 from whylight.views.game import Game
 
@@ -31,6 +33,7 @@ class Done:
 
     explanations: list[Row]
     scores: list[Row]
+    curves: list[Row]
     rows_run: int
 
 
@@ -53,15 +56,16 @@ def work(classifier: Classifier, record: Record, plan: Plan, *, run: str) -> Don
     """Explain and measure one record."""
     bench = open_bench(classifier, record, plan)
     games = {target: _games(bench.case, plan, target) for target in bench.predicted}
-    explanations, scores = [], []
+    explanations, scores, curves = [], [], []
     for explanation in _explanations(bench, plan):
         for target in explanation.targets:
             about: Row = {"run": run, "example_id": record.id, "target": target.index, "label": target.label}
             about["correct"] = bench.correct[target]
             one = only(explanation, target)
-            explanations.append({**about, **_stored(one)})
+            explanations.append({**about, **_stored(one, target)})
             scores += [{**about, **row} for row in _measured(one, target, bench, games, plan)]
-    return Done(explanations, scores, len(bench.case.cache))
+            curves += [{**about, **row} for row in _curves(one, games.get(target, {}), plan)]
+    return Done(explanations, scores, curves, len(bench.case.cache))
 
 
 def open_bench(classifier: Classifier, record: Record, plan: Plan) -> Bench:
@@ -97,9 +101,19 @@ def only(explanation: Explanation, target: Target) -> Explanation:
 def _explanations(bench: Bench, plan: Plan) -> Iterator[Explanation]:
     options = replace(plan.options, target=[target.index for target in bench.targets])
     for spec, settings in plan.methods:
-        yield explain_case(bench.case, spec, _own_draw(settings, bench) if spec.name == RANDOM else settings, options)
+        own = _own_draw(settings, bench) if spec.name == RANDOM else settings
+        explanation = explain_case(bench.case, spec, own, options)
+        yield _without_signs(explanation) if plan.zero_non_alphanumeric else explanation
     if bench.gold:
         yield _human(bench, plan)
+
+
+def _without_signs(explanation: Explanation) -> Explanation:
+    """Give no score to features without a letter or digit: the control of Edin et al. 2024, table 3."""
+    signs = non_alphanumeric(explanation)
+    receipt = explanation.provenance
+    noted = replace(receipt, notes=(*receipt.notes, "scores of features without a letter or digit are set to 0"))
+    return replace(explanation, scores=np.where(signs, 0.0, explanation.scores), provenance=noted)
 
 
 def _own_draw(settings: Settings, bench: Bench) -> Settings:
@@ -150,6 +164,20 @@ def _measured(
         yield _row(spec.name, own, float(spec.function(one, **own)[0]), name)
 
 
+def _curves(one: Explanation, games: dict[str, Game], plan: Plan) -> Iterator[Row]:
+    """Return the score along the ranking under each remover, for the points that AOPC asks for anyway."""
+    for remover, game in games.items() if plan.metrics_on(Game) else []:
+        without_top, top_alone = perturbation_curves(one, game)
+        yield {
+            "method": one.provenance.method,
+            "remover": remover,
+            "score_space": plan.space,
+            "shares": list(CURVE_SHARES),
+            "without_top": without_top[0].tolist(),
+            "top_alone": top_alone[0].tolist(),
+        }
+
+
 def _with_boundary(settings: Settings, plan: Plan, method: str) -> Settings:
     return {**settings, "boundary": plan.boundaries.get(method, 0.0)} if needs_boundary(settings) else settings
 
@@ -168,11 +196,14 @@ def _row(
     }
 
 
-def _stored(one: Explanation) -> Row:
+def _stored(one: Explanation, target: Target) -> Row:
     receipt = one.provenance
     return {
         "text": one.example.text,
         "pair": one.example.pair,
+        "probability": one.prediction.probabilities[target.index],
+        "signed": receipt.signed,
+        "class_specific": receipt.class_specific,
         "method": receipt.method,
         "settings": json.dumps(dict(receipt.settings), sort_keys=True),
         "unit": receipt.unit,

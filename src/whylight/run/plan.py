@@ -13,10 +13,10 @@ from whylight.core.registry import METHODS, METRICS, Spec
 from whylight.data.dataset import Dataset
 from whylight.facade.compatible import require
 from whylight.facade.explain import Options, check_remover, check_score, share_settings
+from whylight.store.tables import RANDOM
 from whylight.views.classifier import Classifier
 from whylight.views.game import Game
 
-RANDOM, HUMAN = "random", "human"
 DEFAULT_METRICS = ("aopc_comprehensiveness", "aopc_sufficiency", "average_precision", "iou")
 Settings = dict[str, JsonValue]
 
@@ -32,6 +32,7 @@ class Plan:
         removers: What "removed" means to faithfulness metrics; each is measured by every one of them.
         space: The score space of faithfulness metrics.
         boundaries: Tuned decision boundary of each method, where a metric needs one.
+        zero_non_alphanumeric: Whether features without a letter or digit lose their score before they are measured.
     """
 
     methods: tuple[tuple[Spec, Settings], ...]
@@ -40,17 +41,19 @@ class Plan:
     removers: tuple[str, ...]
     space: ScoreSpace
     boundaries: Mapping[str, float] = field(default_factory=dict)
+    zero_non_alphanumeric: bool = False
 
     def metrics_on(self, evidence: type | None) -> list[tuple[Spec, Settings]]:
         """Return the metrics that take this kind of evidence."""
         return [(spec, own) for spec, own in self.metrics if evidence_of(spec) is evidence]
 
-    def identity(self, *, model: str, data: str) -> tuple[str, str]:
+    def identity(self, *, model: str, data: Dataset, tune: Dataset | None) -> tuple[str, str]:
         """Return a short name for the run, the same for the same question, and the question as JSON."""
         asked = json.dumps(
             {
                 "model": model,
-                "data": data,
+                "data": _described(data),
+                "tune": None if tune is None else _described(tune),
                 "methods": {spec.name: own for spec, own in self.methods},
                 "metrics": {spec.name: own for spec, own in self.metrics},
                 "unit": self.options.unit,
@@ -60,6 +63,7 @@ class Plan:
                 "method_remover": self.options.remover,
                 "removers": self.removers,
                 "score_space": self.space,
+                "zero_non_alphanumeric": self.zero_non_alphanumeric,
             },
             sort_keys=True,
         )
@@ -76,6 +80,7 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     removers: Sequence[str] | None,
     settings: Mapping[str, object],
     tuned: bool,
+    zero_non_alphanumeric: bool = False,
 ) -> Plan:
     """Check everything that can be checked before the first text is explained."""
     specs = [METHODS[name] for name in dict.fromkeys([*methods, RANDOM])]
@@ -93,6 +98,7 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
         options=options,
         removers=tuple(dict.fromkeys(check_remover(classifier, one) for one in removers or (options.remover,))),
         space=check_score(classifier, "probability"),
+        zero_non_alphanumeric=zero_non_alphanumeric,
     )
 
 
@@ -104,6 +110,10 @@ def evidence_of(spec: Spec) -> type | None:
 def needs_boundary(settings: Mapping[str, JsonValue]) -> bool:
     """Say whether a metric marks features at a boundary that nobody has set."""
     return "boundary" in settings and settings["boundary"] is None and settings.get("at") != "rationale"
+
+
+def _described(data: Dataset) -> dict[str, JsonValue]:
+    return {"name": data.name, "split": data.split, "texts": len(data), "notes": list(data.notes)}
 
 
 def _default_metrics(*, has_rationales: bool) -> list[str]:

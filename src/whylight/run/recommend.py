@@ -19,9 +19,9 @@ from whylight.facade.compatible import compatible
 from whylight.facade.explain import Options, explain_case
 from whylight.run.compare import compare, select
 from whylight.run.one import open_bench, work
-from whylight.run.plan import RANDOM, Plan, make_plan
+from whylight.run.plan import Plan, make_plan
 from whylight.run.summary import Summary, summarise
-from whylight.store.tables import Row
+from whylight.store.tables import HUMAN, RANDOM, Row
 from whylight.views.classifier import Classifier
 from whylight.views.game import Game
 
@@ -139,7 +139,7 @@ def _affordable(
 
 def _ranking(summary: Summary, remover: str, *, several: bool) -> list[str]:
     """Order methods by their mean rank over the metrics under one remover."""
-    names = [line.method for line in summary.lines if line.method != "human"]
+    names = [line.method for line in summary.lines if line.method != HUMAN]
     ranks = np.zeros(len(names))
     for metric in MEASURES:
         column = f"{metric} ({remover})" if several else metric

@@ -37,7 +37,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The table of a run.
+    """A table of a run.
 
     Attributes:
         metrics: Names of the columns in the order of the run: metrics, with their remover where there are several.
@@ -48,6 +48,24 @@ class Summary:
     metrics: tuple[str, ...]
     higher_is_better: dict[str, bool]
     lines: tuple[Line, ...]
+
+    def records(self) -> list[Row]:
+        """Return one flat record for each method and metric, as a data frame takes them."""
+        return [
+            {
+                "method": line.method,
+                "metric": name,
+                "mean": cell.mean,
+                "low": cell.low,
+                "high": cell.high,
+                "texts": cell.texts,
+                "seconds": line.seconds,
+                "forward_passes": line.forward_passes,
+                "backward_passes": line.backward_passes,
+            }
+            for line in self.lines
+            for name, cell in line.cells.items()
+        ]
 
 
 def summarise(explanations: Sequence[Row], scores: Sequence[Row], *, seed: int = 0) -> Summary:
@@ -62,7 +80,7 @@ def summarise(explanations: Sequence[Row], scores: Sequence[Row], *, seed: int =
     for method in dict.fromkeys(row["method"] for row in explanations):
         means = {m: np.asarray([np.mean(v) for v in values[method, m].values()]) for m in metrics}
         cells = {name: interval(own, seed=seed) for name, own in means.items() if len(own)}
-        lines.append(Line(method, cells, *_cost([row for row in explanations if row["method"] == method])))
+        lines.append(Line(method, cells, *cost_of([row for row in explanations if row["method"] == method])))
     return Summary(metrics, {name: bool(metric_of(name).facts["higher_is_better"]) for name in metrics}, tuple(lines))
 
 
@@ -84,7 +102,7 @@ def interval(values: Floats, *, seed: int = 0) -> Cell:
     return Cell(float(values.mean()), float(low), float(high), len(values))
 
 
-def _cost(rows: Sequence[Row]) -> tuple[float, float, float]:
+def cost_of(rows: Sequence[Row]) -> tuple[float, float, float]:
     """Return seconds, forward and backward passes a text; the labels of a text share one explanation."""
     texts = {row["example_id"]: row for row in rows}.values()
     names = ("seconds", "forward_passes", "backward_passes")

@@ -1,7 +1,9 @@
 """The tables of a run, and writing them so that a killed run leaves readable files.
 
 `runs.parquet` has one row: what was asked. `explanations.parquet` has one row for each example, method and target,
-`scores.parquet` one for each example, method, target and metric. A file is written beside its place and moved there.
+`scores.parquet` one for each example, method, target and metric, `curves.parquet` one for each example, method, target
+and remover; `tuning.parquet` holds the explanations that boundaries are tuned on. A file is written beside its place
+and moved there.
 """
 
 import os
@@ -15,6 +17,8 @@ import pyarrow.parquet as pq
 from whylight.core.errors import InputError
 
 Row = dict[str, Any]
+RANDOM, HUMAN = "random", "human"
+"""Rows that methods are held against: chance, and what people marked."""
 _EXPLANATION_FIELDS: list[tuple[str, pa.DataType]] = [
     ("run", pa.string()),
     ("example_id", pa.string()),
@@ -28,6 +32,9 @@ _EXPLANATION_FIELDS: list[tuple[str, pa.DataType]] = [
     ("target", pa.int64()),
     ("label", pa.string()),
     ("correct", pa.bool_()),
+    ("probability", pa.float64()),
+    ("signed", pa.bool_()),
+    ("class_specific", pa.bool_()),
     ("parts", pa.list_(pa.int64())),
     ("starts", pa.list_(pa.int64())),
     ("ends", pa.list_(pa.int64())),
@@ -50,13 +57,29 @@ _SCORE_FIELDS: list[tuple[str, pa.DataType]] = [
     ("score_space", pa.string()),
     ("value", pa.float64()),
 ]
+_CURVE_FIELDS: list[tuple[str, pa.DataType]] = [
+    ("run", pa.string()),
+    ("example_id", pa.string()),
+    ("method", pa.string()),
+    ("target", pa.int64()),
+    ("label", pa.string()),
+    ("correct", pa.bool_()),
+    ("remover", pa.string()),
+    ("score_space", pa.string()),
+    ("shares", pa.list_(pa.float64())),
+    ("without_top", pa.list_(pa.float64())),
+    ("top_alone", pa.list_(pa.float64())),
+]
 _RUN_FIELDS: list[tuple[str, pa.DataType]] = [
     ("run", pa.string()),
     ("asked", pa.string()),
     ("rows_run", pa.int64()),
+    ("seconds", pa.float64()),
     ("peak_megabytes", pa.float64()),
 ]
-EXPLANATIONS, SCORES, RUNS = (pa.schema(fields) for fields in (_EXPLANATION_FIELDS, _SCORE_FIELDS, _RUN_FIELDS))
+EXPLANATIONS, SCORES, CURVES, RUNS = (
+    pa.schema(fields) for fields in (_EXPLANATION_FIELDS, _SCORE_FIELDS, _CURVE_FIELDS, _RUN_FIELDS)
+)
 
 
 def write(path: Path, rows: Sequence[Row], schema: pa.Schema) -> None:

@@ -1,0 +1,114 @@
+"""Tables of runs, as a terminal, a program or a spreadsheet reads them."""
+
+import csv
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from whylight.run.evaluation import Evaluation
+    from whylight.run.several import Several
+    from whylight.run.summary import Cell, Summary
+    from whylight.store.tables import Row
+
+COLUMNS = 4
+"""Metrics beside each other; more of them make another table below."""
+THOUSAND = 1024
+
+
+class TableFormat(StrEnum):
+    """How a table is printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+
+
+def print_records(records: "Sequence[Row]", output_format: TableFormat) -> None:
+    """Print flat records, one a line."""
+    if output_format is TableFormat.json:
+        sys.stdout.write("".join(f"{json.dumps(record)}\n" for record in records))
+        return
+    buffer = StringIO()
+    writer = csv.DictWriter(buffer, fieldnames=list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    sys.stdout.write(buffer.getvalue())
+
+
+def print_evaluation(found: "Evaluation", *, title: str, by_outcome: bool) -> None:
+    """Print the tables of a run and what it cost."""
+    print_table(found.summary, title=title)
+    outcomes = (("right predictions", True), ("wrong predictions", False)) if by_outcome else ()
+    for name, kind in outcomes:
+        subset = found.subset(correct=kind)
+        if subset is not None:
+            print_table(subset, title=f"{title}: {name}")
+    corpus = found.corpus
+    if corpus is not None:
+        print_table(corpus, title=f"{title}: all words together", costs=False)
+    console = Console()
+    console.print(
+        "Means over texts with 95 % bootstrap intervals; ↑ higher is better, ↓ lower; cost a text.", style="dim"
+    )
+    memory = "" if found.peak_megabytes is None else f", at most {_memory(found.peak_megabytes)} of memory"
+    console.print(f"{found.rows_run:,} distinct inputs in {_duration(found.seconds)}{memory}.", style="dim")
+
+
+def print_several(found: "Several", *, title: str) -> None:
+    """Print means and standard deviations over variants, and how far their explanations agree."""
+    cells = {
+        m: {n: f"{one.mean:.3f} ± {one.deviation:.3f}" for n, one in own.items()} for m, own in found.spread.items()
+    }
+    heads = {name: f"{name} {'↑' if found.higher_is_better[name] else '↓'}" for name in found.metrics}
+    _print_blocks(cells, heads, title=f"{title}, {len(found.evaluations)} variants: mean ± standard deviation")
+    measures = list(dict.fromkeys(name for own in found.stability.values() for name in own))
+    agreements = {m: {n: _cell(own.get(n)) for n in measures} for m, own in found.stability.items()}
+    _print_blocks(agreements, {name: name for name in measures}, title="Stability: agreement between two variants")
+
+
+def print_table(summary: "Summary", *, title: str, costs: bool = True) -> None:
+    """Print one table, in blocks of a few metrics."""
+    cells = {line.method: {n: _cell(line.cells.get(n)) for n in summary.metrics} for line in summary.lines}
+    heads = {name: f"{name} {'↑' if summary.higher_is_better[name] else '↓'}" for name in summary.metrics}
+    if costs:
+        heads |= {name: name for name in ("seconds", "forward", "backward")}
+        for line in summary.lines:
+            numbers = (f"{line.seconds:.2f}", f"{line.forward_passes:.0f}", f"{line.backward_passes:.0f}")
+            cells[line.method] |= dict(zip(("seconds", "forward", "backward"), numbers, strict=True))
+    _print_blocks(cells, heads, title=title)
+
+
+def _print_blocks(cells: Mapping[str, Mapping[str, str]], heads: Mapping[str, str], *, title: str) -> None:
+    names = list(heads)
+    wide = len(names) > COLUMNS + 3
+    blocks = [names[i : i + COLUMNS] for i in range(0, len(names), COLUMNS)] if wide else [names]
+    for number, block in enumerate(blocks):
+        own = title if number == 0 else None
+        table = Table(title=own, box=None, header_style="bold", pad_edge=False, title_justify="left")
+        table.add_column("method")
+        for name in block:
+            table.add_column(heads[name], justify="right", overflow="fold")
+        for method, values in cells.items():
+            table.add_row(method, *(values.get(name, "-") for name in block))
+        Console().print(table)
+        Console().print()
+
+
+def _cell(cell: "Cell | None") -> str:
+    return "-" if cell is None else f"{cell.mean:.3f} [{cell.low:.3f}, {cell.high:.3f}]"
+
+
+def _memory(megabytes: float) -> str:
+    return f"{megabytes:.0f} MB" if megabytes < THOUSAND else f"{megabytes / THOUSAND:.1f} GB"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"

@@ -1,0 +1,61 @@
+"""What a run gave: its rows, and the tables that are made of them."""
+
+from dataclasses import dataclass, field
+
+from whylight.run.corpus import corpus_summary
+from whylight.run.summary import Summary, summarise
+from whylight.store.tables import Row
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """Methods x metrics on a data set.
+
+    Attributes:
+        explanations: One row for each text, method and label.
+        scores: One row for each of those and each metric.
+        curves: The score along the ranking, one row for each of those and each remover.
+        tuning: Explanations of the texts that boundaries were tuned on.
+        rows_run: Distinct inputs that went through the model.
+        seconds: What the run took, an earlier part that was stopped included.
+        peak_megabytes: The most memory that the process had, where the system tells.
+    """
+
+    explanations: list[Row]
+    scores: list[Row]
+    curves: list[Row] = field(default_factory=list)
+    tuning: list[Row] = field(default_factory=list)
+    rows_run: int = 0
+    seconds: float = 0.0
+    peak_megabytes: float | None = None
+
+    @property
+    def summary(self) -> Summary:
+        """Means over texts, with intervals."""
+        return summarise(self.explanations, self.scores)
+
+    @property
+    def corpus(self) -> Summary | None:
+        """Plausibility over all words together, where there are rationales."""
+        return corpus_summary(self.explanations, self.tuning)
+
+    def subset(self, *, correct: bool) -> Summary | None:
+        """Return the table of right predictions (true positives) or of wrong ones, if there are any."""
+        explanations = [row for row in self.explanations if row["correct"] is correct]
+        scores = [row for row in self.scores if row["correct"] is correct]
+        return summarise(explanations, scores) if explanations and scores else None
+
+    def records(self) -> list[Row]:
+        """Return every cell of every table as one flat record; `subset` says which table it is of."""
+        tables = {
+            "all": self.summary,
+            "correct": self.subset(correct=True),
+            "wrong": self.subset(correct=False),
+            "all words": self.corpus,
+        }
+        return [
+            {"subset": name, **record}
+            for name, table in tables.items()
+            if table is not None
+            for record in table.records()
+        ]
