@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from whylight.facade.explain import explain
     from whylight.models.load import load
     from whylight.run.evaluate import evaluate
+    from whylight.run.sanity import sanity_check
 
 __version__ = "0.1.0"
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "explain",
     "load",
     "measure",
+    "sanity_check",
 ]
 
 _LAZY = {
@@ -45,6 +47,7 @@ _LAZY = {
     "explain": "whylight.facade.explain",
     "load": "whylight.models.load",
     "measure": "whylight.facade.evaluate",
+    "sanity_check": "whylight.run.sanity",
 }
 
 

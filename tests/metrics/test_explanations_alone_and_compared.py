@@ -20,12 +20,14 @@ from whylight.metrics.spearman import spearman
 from whylight.metrics.top_k_overlap import top_k_overlap
 
 COMPARED = [name for name in METRICS.names() if METRICS[name].consumes == (Explanation, Explanation)]
+LIKENESS = [name for name in COMPARED if METRICS[name].facts["higher_is_better"]]
 ALONE = [name for name in METRICS.names() if METRICS[name].consumes == (Explanation,)]
 numbers = st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=2, max_size=12)
 
 
 def test_all_of_them_are_there() -> None:
-    assert COMPARED == ["kendall_tau", "pearson", "spearman", "top_k_overlap"]
+    assert LIKENESS == ["kendall_tau", "pearson", "spearman", "top_k_overlap"]
+    assert sorted({*COMPARED} - {*LIKENESS}) == ["mean_change", "sign_change"]
     assert ALONE == ["entropy", "evidence_size", "non_alphanumeric_share"]
 
 
@@ -107,7 +109,7 @@ def test_constant_scores_on_either_side_are_undefined_without_a_warning(name: st
         assert np.isnan(METRICS[name].function(one, two)).all()
 
 
-@pytest.mark.parametrize("name", COMPARED)
+@pytest.mark.parametrize("name", LIKENESS)
 @given(drawn=numbers)
 def test_the_comparison_is_symmetric_and_bounded(name: str, drawn: list[tuple[int, int]]) -> None:
     one, other = (explanation(np.asarray(column, dtype=np.float64)) for column in zip(*drawn, strict=True))
@@ -128,7 +130,7 @@ def test_comparisons_of_rankings_keep_under_monotone_transforms(name: str, drawn
 
 def test_the_sign_may_be_left_out_of_a_comparison() -> None:
     one, other = explanation([-3.0, 1.0, 2.0]), explanation([3.0, 1.0, 2.0])
-    for name in COMPARED:
+    for name in LIKENESS:
         settings = {"k": 1} if name == "top_k_overlap" else {}
         np.testing.assert_allclose(METRICS[name].function(one, other, sign="absolute", **settings), [1.0])
         assert METRICS[name].function(one, other, **settings) < 1

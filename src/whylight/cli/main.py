@@ -15,6 +15,7 @@ from whylight.cli.explain import explain
 from whylight.cli.methods import methods, metrics
 from whylight.cli.recommend import recommend
 from whylight.cli.report import report
+from whylight.cli.sanity import sanity
 from whylight.core.errors import WhylightError
 
 app = typer.Typer(
@@ -30,6 +31,7 @@ app.command()(evaluate)
 app.command()(compare)
 app.command()(report)
 app.command()(recommend)
+app.command()(sanity)
 app.command()(methods)
 app.command()(metrics)
 app.command()(datasets)
@@ -59,7 +61,7 @@ def run() -> None:
         app()
     except WhylightError as error:
         sys.stderr.write(f"whylight: {error}\n")
-        sys.exit(2)
+        sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader of a pipe (head, less) has seen enough; the interpreter's last flush must not complain either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,6 +7,8 @@ from difflib import get_close_matches
 class WhylightError(ValueError):
     """Base of every error that is about the call, not about a bug."""
 
+    exit_code = 2
+
 
 class InputError(WhylightError):
     """The text or file cannot be explained as given."""
@@ -22,6 +24,12 @@ class SettingError(WhylightError):
 
 class IncompatibleError(WhylightError):
     """The method, remover or score does not fit this model."""
+
+
+class UnmetError(WhylightError):
+    """A training ended without a model that keeps its bound."""
+
+    exit_code = 3
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> SettingError:

@@ -1,0 +1,106 @@
+"""`whylight sanity`: do explanations change when the model forgets what it has learnt?"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from whylight.cli.evaluate import DEFAULT_METHODS
+from whylight.cli.explain import parse_head, parse_settings
+from whylight.cli.tables import TableFormat, print_records
+
+if TYPE_CHECKING:
+    from whylight.run.sanity import SanitySummary
+    from whylight.run.summary import Cell
+
+DIRECTIONS = {"sign_change": "↑", "mean_change": "↑", "spearman": "→0"}
+"""Where a method goes that notices the new weights."""
+LEGEND = (
+    "Explanations of the model beside those of the same model with new weights in all levels down to this one; means "
+    "over texts with 95 % bootstrap intervals. ↑ and →0 say where a method goes that notices; random never looks at "
+    "the model, and so does not change. flips: texts that get another label. Intervals leave out the luck of the "
+    "draws: compare methods within a level."
+)
+EXAMPLES = """
+[bold]Examples[/bold]
+
+whylight sanity --data sst:trees --split dev --sample 50 --method occlusion --method attention
+
+whylight sanity --data reviews.jsonl --model ./my-model --method lime --levels head --draws 10
+
+whylight sanity --data reviews.jsonl --method integrated_gradients --levels 3 --format csv
+"""
+
+
+def sanity(  # noqa: PLR0913  one parameter an option
+    *,
+    data: Annotated[str, typer.Option(help="CORPUS:PATH, or the path of a .jsonl, .csv, .tsv or .parquet file.")],
+    split: Annotated[str, typer.Option(help="Split of the corpus.")] = "test",
+    model: Annotated[
+        str | None, typer.Option(help="Folder or hub id. [dim]\\[default: the bundled sentiment model][/]")
+    ] = None,
+    method: Annotated[list[str] | None, typer.Option(help="Method, may be repeated.")] = None,
+    levels: Annotated[
+        str, typer.Option(help="all (down to the embeddings), head, or a number: 1 is the head, 2 the top layer too.")
+    ] = "all",
+    draws: Annotated[int, typer.Option(help="How often weights are drawn; changes are averaged over the draws.")] = 3,
+    sample: Annotated[int | None, typer.Option(help="Explain so many records, drawn at random.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the new weights and of the sample.")] = 0,
+    remover: Annotated[str | None, typer.Option(help='What "removed" means to methods.')] = None,
+    unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
+    long: Annotated[str, typer.Option(help="window, segments, truncate or refuse.")] = "window",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of a method or measure.")
+    ] = None,
+    data_settings: Annotated[
+        list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
+    ] = None,
+    output_format: Annotated[TableFormat, typer.Option("--format", help="table, json or csv.")] = TableFormat.table,
+    head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
+) -> None:
+    """Draw the model's weights anew, from the head downwards, and see which methods notice."""
+    from whylight.data.load import dataset  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.facade.explain import Options  # noqa: PLC0415
+    from whylight.models.load import load  # noqa: PLC0415
+    from whylight.run.sanity import sanity_check  # noqa: PLC0415
+
+    records = dataset(data, split=split, **parse_settings(data_settings or []))
+    records = records if sample is None else records.sample(sample, seed=seed)
+    found = sanity_check(
+        load(model, head=parse_head(head)),
+        records,
+        methods=method or DEFAULT_METHODS,
+        levels=int(levels) if levels.isdecimal() else levels,
+        draws=draws,
+        seed=seed,
+        options=Options.parse(target="predicted", unit=unit, remover=remover, score=None, long=long, pieces="sum"),
+        settings=parse_settings(settings or []),
+    )
+    if output_format is TableFormat.table:
+        _print(found, title=f"{records.name} {records.split}, {len(records)} texts, {draws} draws of weights")
+    else:
+        print_records(found.records(), output_format)
+
+
+sanity.__doc__ = f"{sanity.__doc__}\n{EXAMPLES}"
+
+
+def _print(found: "SanitySummary", *, title: str) -> None:
+    table = Table(title=title, box=None, header_style="bold", pad_edge=False, title_justify="left")
+    for name in ("level", "flips", "method"):
+        table.add_column(name, justify="right" if name == "flips" else "left", no_wrap=True)
+    for name, direction in DIRECTIONS.items():
+        table.add_column(f"{name} {direction}", justify="right", overflow="fold")
+    for level in found.levels:
+        first = (level.name, f"{level.flips.mean:.0%}")
+        for line in (line for line in found.lines if line.level == level.name):
+            table.add_row(*first, line.method, *(_cell(line.cells.get(name)) for name in DIRECTIONS))
+            first = ("", "")
+    console = Console()
+    console.print(table)
+    console.print(LEGEND, style="dim")
+
+
+def _cell(cell: "Cell | None") -> str:
+    return "-" if cell is None else f"{cell.mean:.2f} [{cell.low:.2f}, {cell.high:.2f}]"

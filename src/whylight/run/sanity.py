@@ -1,0 +1,239 @@
+"""The sanity check: does an explanation change when the model forgets what it has learnt?
+
+    change(method, level) = mean over texts of m(e(x; model), e(x; model with new weights from the head down to level))
+
+for m = `sign_change`, `mean_change` and `spearman`. A method that explains the model has to notice: signs and scores
+change, and the correlation falls towards 0. One that does not (attention under a new head, input marginalisation on
+predictable words) shows the text or the architecture, not the decision.
+
+The target is fixed on the untouched model, so that a change is not one of the question; Pham et al.'s code explains
+what the randomised model predicts, and so counts class flips as changes. It draws the matrix of the last linear layer
+alone (Xavier); here the whole head is drawn as the library initialises it, and then one layer after the other below it.
+Methods that draw numbers draw the same ones for both models. `random` never looks at the model: by construction it does
+not change (0, 0, 1), and so stands for a method that fails.
+
+Changes are means over several draws of weights (three, as in Pham et al.), then over texts; intervals are over texts.
+They leave out the luck of the draws, which is large where there are few labels: a new head of two labels is one new
+direction, which may happen to point with the old one or against it. Methods at one level see the same new weights, and
+so can be compared.
+Reference: Adebayo et al. 2018; Pham et al. 2022, table A5. Cost: each method once a text, level and draw, and once
+untouched.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from whylight.core.arrays import Floats
+from whylight.core.errors import InputError, SettingError
+from whylight.core.example import Example
+from whylight.core.explanation import Explanation, JsonValue
+from whylight.core.registry import METHODS, METRICS, Spec
+from whylight.data.dataset import Dataset
+from whylight.facade.bar import progress_bar
+from whylight.facade.case import open_case
+from whylight.facade.compatible import require
+from whylight.facade.explain import Options, check_remover, check_score, explain_case, share_settings
+from whylight.models.randomise import Level, check_seed, levels_of, randomise
+from whylight.run.summary import Cell, interval
+from whylight.store.tables import RANDOM, Row
+from whylight.views.classifier import Classifier
+
+MEASURES = ("sign_change", "mean_change", "spearman")
+Configured = tuple[Spec, dict[str, JsonValue]]
+"""A method or metric with its complete settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class SanityLevel:
+    """One step of the cascade.
+
+    Attributes:
+        name: The lowest part with new weights; all above it have new ones too.
+        flips: Share of texts whose predicted labels are others than those of the untouched model.
+    """
+
+    name: str
+    flips: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class SanityLine:
+    """One method at one level: a cell a measure; `sign_change` is missing where scores have no sign."""
+
+    method: str
+    level: str
+    cells: dict[str, Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class SanitySummary:
+    """How far explanations change with the weights.
+
+    Attributes:
+        levels: From the head down.
+        lines: All methods at the first level, `random` last, then those at the next.
+    """
+
+    levels: tuple[SanityLevel, ...]
+    lines: tuple[SanityLine, ...]
+
+    def records(self) -> list[Row]:
+        """Return one flat record for each level, method and measure; where there is no value, numbers are None."""
+        flips = {level.name: level.flips.mean for level in self.levels}
+        return [
+            {
+                "level": line.level,
+                "method": line.method,
+                "metric": name,
+                "mean": None if cell is None else cell.mean,
+                "low": None if cell is None else cell.low,
+                "high": None if cell is None else cell.high,
+                "texts": 0 if cell is None else cell.texts,
+                "flips": flips[line.level],
+            }
+            for line in self.lines
+            for name, cell in ((measure, line.cells.get(measure)) for measure in MEASURES)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked of every text: methods and measures with complete settings, and what they share."""
+
+    methods: tuple[Configured, ...]
+    measures: tuple[Configured, ...]
+    options: Options
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Explained:
+    """One text in front of one model: its targets as options, the labels it gets, and an explanation a method."""
+
+    example: Example
+    options: Options
+    predicted: frozenset[int]
+    explanations: tuple[Explanation, ...]
+
+
+Changes = Sequence[Sequence[_Explained]]
+"""Of each text: how it is explained under each draw of weights."""
+
+
+def sanity_check(  # noqa: PLR0913  the public call: every argument but three is optional
+    classifier: Classifier,
+    data: Dataset,
+    *,
+    methods: Sequence[str],
+    levels: str | int = "all",
+    draws: int = 3,
+    seed: int = 0,
+    options: Options | None = None,
+    progress: bool = True,
+    settings: Mapping[str, object] | None = None,
+) -> SanitySummary:
+    """Measure how far explanations change when the model's weights are drawn anew, from the head downwards.
+
+    Args:
+        classifier: What `wl.load` returned for a Hugging Face model; it stays as it is.
+        data: What `wl.dataset` returned; labels and rationales are not needed.
+        methods: Names of methods; `random` stands beside them.
+        levels: `"all"`, `"head"`, or how many levels to go down; 1 is the head.
+        draws: How often weights are drawn; changes are averaged over the draws.
+        seed: Of the first draw of weights, and of resampling; methods take theirs from `settings`.
+        options: What else is asked of every method alike.
+        progress: Show a progress bar.
+        settings: Settings of the methods and of the three measures, e.g. `{"samples": 200, "scale": "none"}`.
+
+    Returns:
+        A line for each method and level.
+    """
+    cascade = _cascade(classifier, levels)
+    check_seed(seed)
+    if draws < 1:
+        raise SettingError(f"the setting 'draws' must be at least 1, not {draws}.")
+    question = _question(classifier, methods, options or Options(), settings or {})
+    if not len(data):
+        raise InputError(f"'{data.name}' ({data.split}) has no text to explain.")
+    found: list[SanityLevel] = []
+    lines: list[SanityLine] = []
+    with progress_bar(len(data) * (1 + draws * len(cascade)), shown=progress) as step:
+        untouched = []
+        for record in data:
+            step("untouched")
+            untouched.append(_explained(classifier, record.example, question, question.options))
+        for depth, level in enumerate(cascade, start=1):
+            changes: list[list[_Explained]] = [[] for _ in untouched]
+            for draw in range(draws):
+                twin = randomise(classifier, depth=depth, seed=seed + draw)
+                for text, changed in zip(untouched, changes, strict=True):
+                    step(level.name)
+                    changed.append(_explained(twin, text.example, question, text.options))
+            found.append(SanityLevel(level.name, _flips(untouched, changes, seed=seed)))
+            lines += _lines(level.name, untouched, changes, question, seed=seed)
+    return SanitySummary(tuple(found), tuple(lines))
+
+
+def _cascade(classifier: Classifier, levels: str | int) -> tuple[Level, ...]:
+    """Return the levels to go through, from the head down."""
+    found = levels_of(classifier)
+    depth = {"all": len(found), "head": 1}.get(levels) if isinstance(levels, str) else levels
+    if depth is None or not 1 <= depth <= len(found):
+        raise SettingError(
+            f"levels are 'all', 'head' or a number from 1 to {len(found)} "
+            f"({', '.join(level.name for level in found)}), not '{levels}'."
+        )
+    return found[:depth]
+
+
+def _question(
+    classifier: Classifier, methods: Sequence[str], options: Options, settings: Mapping[str, object]
+) -> _Question:
+    """Check everything that can be checked before the first text is explained."""
+    specs = [METHODS[name] for name in dict.fromkeys([*(name for name in methods if name != RANDOM), RANDOM])]
+    for spec in specs:
+        require(spec, classifier)
+    check_score(classifier, options.score)
+    check_remover(classifier, options.remover)
+    both = [*specs, *(METRICS[name] for name in MEASURES)]
+    configured = tuple(zip(both, share_settings(both, settings), strict=True))
+    return _Question(configured[: len(specs)], configured[len(specs) :], options)
+
+
+def _explained(classifier: Classifier, example: Example, question: _Question, options: Options) -> _Explained:
+    """Explain one text by every method; the labels that were explained become the targets of whoever asks again."""
+    case = open_case(classifier, example, unit=options.unit, long=options.long)
+    targets, _ = case.targets(options.target)
+    fixed = replace(options, target=[target.index for target in targets])
+    explanations = tuple(explain_case(case, spec, own, fixed) for spec, own in question.methods)
+    return _Explained(example, fixed, frozenset(case.prediction.predicted), explanations)
+
+
+def _flips(untouched: Sequence[_Explained], changes: Changes, *, seed: int) -> Cell:
+    pairs = zip(untouched, changes, strict=True)
+    shares = [np.mean([one.predicted != other.predicted for other in others]) for one, others in pairs]
+    return interval(np.asarray(shares), seed=seed)
+
+
+def _lines(
+    level: str, untouched: Sequence[_Explained], changes: Changes, question: _Question, *, seed: int
+) -> list[SanityLine]:
+    """Return a line a method; draws and labels of a text are averaged before texts are."""
+    lines = []
+    for number, (method, _) in enumerate(question.methods):
+        cells = {}
+        for measure, settings in question.measures:
+            values = [
+                [measure.function(one.explanations[number], other.explanations[number], **settings) for other in others]
+                for one, others in zip(untouched, changes, strict=True)
+            ]
+            means = np.asarray([own.mean() for one in values if len(own := _finite(np.concatenate(one)))])
+            if len(means):
+                cells[measure.name] = interval(means, seed=seed)
+        lines.append(SanityLine(method.name, level, cells))
+    return lines
+
+
+def _finite(values: Floats) -> Floats:
+    return values[np.isfinite(values)]
