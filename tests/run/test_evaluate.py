@@ -243,6 +243,23 @@ def test_the_command_line_prints_the_table(
     assert all(row["low"] <= row["mean"] <= row["high"] for row in rows)
 
 
+def test_texts_of_one_class_are_measured_with_a_warning(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    data = tmp_path / "data.jsonl"
+    line = {"label": "positive", "rationale": [[2, 6]]}
+    rows = [{"text": text, **line} for text in ("a good film", "a fine film")]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    arguments = ["evaluate", "--data", str(data), "--method", "input_x_gradient", "--metric", "iou"]
+    monkeypatch.setattr(sys, "argv", ["whylight", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        command_line()
+    said = capsys.readouterr()
+    assert not stopped.value.code
+    assert "all 2 texts have the label 'positive'" in said.err
+    assert "distinct inputs" in said.out
+
+
 def test_the_report_of_a_run_keeps_removers_apart(data: Dataset, tmp_path: Path) -> None:
     classifier = wl.load(decide, labels=["negative", "positive"], mask_string="garden")
     wl.evaluate(

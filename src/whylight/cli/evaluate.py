@@ -1,13 +1,17 @@
 """`whylight evaluate`: methods x metrics on a data set, as one table."""
 
+import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.tables import TableFormat, print_evaluation, print_records, print_several
+
+if TYPE_CHECKING:
+    from whylight.data.dataset import Dataset
 
 DEFAULT_METHODS = ("integrated_gradients", "lime", "attingrad", "occlusion")
 TUNING_SEED = 1
@@ -82,6 +86,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     tuning = None
     if tune is not None:
         tuning = dataset(data, split=tune, **for_data).sample(tune_sample, seed=seed + TUNING_SEED)
+    _warn_of_one_class(records)
     question = Question(
         methods=method or DEFAULT_METHODS,
         metrics=metric or None,
@@ -108,6 +113,15 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         print_evaluation(found, title=title, by_outcome=by_outcome)
     else:
         print_records(found.records(), output_format)
+
+
+def _warn_of_one_class(records: "Dataset") -> None:
+    """Say that the figures are of one class alone, which a reader of the table would not see."""
+    labels = {record.labels for record in records}
+    if len(labels) == 1 and len(records) > 1 and (only := next(iter(labels))):
+        sys.stderr.write(
+            f"whylight: all {len(records)} texts have the label '{only[0]}'; the figures say nothing about others.\n"
+        )
 
 
 evaluate.__doc__ = f"{evaluate.__doc__}\n{EXAMPLES}"

@@ -14,7 +14,7 @@ from whylight.core.arrays import Floats
 from whylight.store.tables import HUMAN, RANDOM, Row
 
 WIDTH, HEIGHT = 220.0, 130.0
-LEFT, RIGHT, TOP, BOTTOM = 30.0, 8.0, 8.0, 22.0
+LEFT, RIGHT, TOP, BOTTOM = 30.0, 16.0, 8.0, 22.0
 TICKS = (0.0, 0.05, 0.2, 0.5, 1.0)
 """Shares that are written below the x axis."""
 Means = tuple[Floats, Floats]
