@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 
+import chunked
 import engine
 import labels
 import peers
@@ -21,6 +22,7 @@ SECTIONS: tuple[Callable[[], list[Result]], ...] = (
     shapley.error,
     sequential.sequential,
     labels.all_labels,
+    chunked.chunked,
     peers.peers,
 )
 

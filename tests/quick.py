@@ -60,7 +60,8 @@ def plain_logits(clf: Any, text: str, pair: str | None = None) -> Any:
 
 
 def takes_types(model: Any) -> bool:
-    return model.config.model_type in {"bert", "roberta", "xlm-roberta", "electra", "albert", "deberta-v2", "big_bird"}
+    kinds = {"bert", "roberta", "xlm-roberta", "electra", "albert", "deberta-v2", "big_bird", "plm_ca"}
+    return model.config.model_type in kinds
 
 
 def snapshot(model: Any) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def refused(says: str, model: Any, *args: Any, kind: type[WhylightError] = Model
         load(model, *args, **options)
     message = str(caught.value)
     assert "\n" not in message
-    assert len(message) < 400
+    assert len(message.replace(str(model), "")) < 300  # the user's own path may be of any length
     assert message.rstrip()[-1] in ".)"
 
 

@@ -93,6 +93,7 @@ def test_settings_are_completed_with_their_defaults() -> None:
         "samples": 9,
         "alpha": 1.0,
         "sampler": "uniform",
+        "pool": None,
         "seed": 0,
     }
 

@@ -21,6 +21,7 @@ from transformers import (
 )
 
 from whylight.models.load import load
+from whylight.models.networks import PlmCaForSequenceClassification
 
 WORDS = """a the film movie plot ending is was good bad great awful not never moving gripping drags dull and but though
 very , . ! ? - ' it this that of for with acting script""".split()  # noqa: SIM905  a vocabulary reads best as a text
@@ -40,6 +41,10 @@ ARCHITECTURES = (
     "bigbird",
     "llama",
 )
+CHUNKED = {"plm_ca": ("bert", "cross"), "plm_ca_laat": ("roberta", "laat")}
+"""Networks that read a text in chunks: the encoder and the label attention of each."""
+EVERY = (*ARCHITECTURES, *CHUNKED)
+CHUNK = 8
 
 
 @cache
@@ -105,11 +110,14 @@ def config(architecture: str, **options: Any) -> Any:  # noqa: C901, PLR0911  on
 
 
 def style_of(architecture: str) -> str:
-    return {"roberta": "roberta", "xlm_roberta": "roberta", "llama": "llama"}.get(architecture, "bert")
+    encoder = CHUNKED[architecture][0] if architecture in CHUNKED else architecture
+    return {"roberta": "roberta", "xlm_roberta": "roberta", "llama": "llama"}.get(encoder, "bert")
 
 
 def model(architecture: str = "bert", *, seed: int = 0, **options: Any) -> Any:
     """A tiny model whose weights are eight times as large as fresh ones."""
+    if architecture in CHUNKED:
+        return chunked(architecture, seed=seed, **options)
     torch.manual_seed(seed)
     built = AutoModelForSequenceClassification.from_config(config(architecture, **options))
     with torch.no_grad():
@@ -119,6 +127,21 @@ def model(architecture: str = "bert", *, seed: int = 0, **options: Any) -> Any:
             elif not bool((parameter == 1).all()):
                 parameter.add_(0.1 * torch.randn_like(parameter))
     return built.eval()
+
+
+def chunked(architecture: str, *, seed: int = 0, num_labels: int = 2, **options: Any) -> Any:
+    """A tiny PLM-CA network on an encoder from above, whose label attention is far from even."""
+    encoder, attention = CHUNKED[architecture]
+    names = [f"label {number}" for number in range(num_labels)]
+    settings = {"chunk_size": CHUNK, "max_tokens": LIMIT, "label_block": 2, **options}
+    torch.manual_seed(seed)
+    built = PlmCaForSequenceClassification.from_encoder(
+        model(encoder, seed=seed), labels=names, attention=attention, **settings
+    )
+    with torch.no_grad():
+        for parameter in built.decoder.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    return built
 
 
 def classifier(architecture: str = "bert", **options: Any) -> Any:

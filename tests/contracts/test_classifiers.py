@@ -12,7 +12,9 @@ from whylight.core.encoded import Rows
 from whylight.models.load import load
 from whylight.views.meter import Meter
 
-every_architecture = pytest.mark.parametrize("architecture", tiny.ARCHITECTURES)
+every_architecture = pytest.mark.parametrize("architecture", tiny.EVERY)
+with_heads = pytest.mark.parametrize("architecture", tiny.ARCHITECTURES)
+"""Those whose head reads the last layer; label attention is looked at in `oracles/test_chunked.py`."""
 TEXTS = ["good", "The acting was never dull, but the plot drags!", "films, scripts and endings"]
 PAIR = ("The plot is good", "this film was not dull")
 
@@ -115,7 +117,7 @@ def test_batch_padding_is_masked(architecture: str) -> None:
         close(together[row], quick.plain_logits(clf, text))
 
 
-@every_architecture
+@with_heads
 def test_the_attention_of_a_trace_is_a_distribution_that_the_model_used(architecture: str) -> None:
     clf = quick.classifier(architecture)
     encoded = quick.encode(clf, TEXTS[1])
@@ -140,7 +142,7 @@ def test_the_attention_of_a_trace_is_a_distribution_that_the_model_used(architec
     assert eager.config._attn_implementation == before
 
 
-@every_architecture
+@with_heads
 def test_the_pooled_row_is_the_one_that_the_head_reads(architecture: str) -> None:
     clf = quick.classifier(architecture)
     encoded = quick.encode(clf, TEXTS[1])
@@ -155,7 +157,7 @@ def test_the_pooled_row_is_the_one_that_the_head_reads(architecture: str) -> Non
     np.testing.assert_allclose(clf.trace_view(encoded, quick.request(clf)).pool.numpy(), expected, atol=1e-7)
 
 
-@every_architecture
+@with_heads
 def test_attention_gradients_agree_with_the_model_run_by_hand(architecture: str) -> None:
     clf = quick.classifier(architecture)
     encoded = quick.encode(clf, TEXTS[1])

@@ -30,11 +30,11 @@ INPUTS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", INPUTS)
-@pytest.mark.parametrize("architecture", tiny.ARCHITECTURES)
+@pytest.mark.parametrize("architecture", [*tiny.ARCHITECTURES, "plm_ca"])
 @pytest.mark.parametrize("method", quick.METHOD_NAMES)
 def test_whatever_the_text_spans_slice_back_and_scores_are_finite(method: str, architecture: str, name: str) -> None:
     given = INPUTS[name]
-    explanation = quick.run(quick.classifier(architecture), given, method)
+    explanation = quick.run(quick.classifier(architecture), given, method, target=0)
     parts = given if isinstance(given, tuple) else (given,)
     assert explanation.scores.shape == (1, len(explanation.spans))
     assert np.isfinite(explanation.scores).all()

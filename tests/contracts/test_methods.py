@@ -15,7 +15,7 @@ from whylight.core.registry import METHODS
 from whylight.facade.explain import explain
 
 every_method = pytest.mark.parametrize("method", quick.METHOD_NAMES)
-every_architecture = pytest.mark.parametrize("architecture", tiny.ARCHITECTURES)
+every_architecture = pytest.mark.parametrize("architecture", tiny.EVERY)
 seeded = pytest.mark.parametrize("method", [name for name in quick.METHOD_NAMES if "seed" in METHODS[name].settings])
 
 
@@ -32,8 +32,9 @@ def token_budget(clf: Any, tokens: int) -> Iterator[None]:
 @every_method
 def test_scores_have_a_row_a_target_and_a_column_a_feature(method: str, architecture: str) -> None:
     explanation = quick.run(quick.classifier(architecture, num_labels=3), quick.TEXT, method, target="all")
-    rows = 3 if METHODS[method].facts["class_specific"] else 1
-    assert explanation.scores.shape == (rows, 10)
+    specific = METHODS[method].facts["class_specific"] or architecture in tiny.CHUNKED  # labels have their attention
+    assert explanation.provenance.class_specific == specific
+    assert explanation.scores.shape == (3 if specific else 1, 10)
     assert explanation.scores.dtype == np.float64
     assert np.isfinite(explanation.scores).all()
     assert np.abs(explanation.scores).max() > 0
@@ -93,8 +94,9 @@ def test_the_noise_of_gradient_shap_does_not_depend_on_the_token_budget(architec
 
 
 @every_method
-def test_each_target_has_the_row_that_it_would_have_alone(method: str) -> None:
-    clf = quick.classifier("bert", num_labels=3)
+@pytest.mark.parametrize("architecture", ["bert", *tiny.CHUNKED])
+def test_each_target_has_the_row_that_it_would_have_alone(method: str, architecture: str) -> None:
+    clf = quick.classifier(architecture, num_labels=3)
     together = quick.run(clf, quick.TEXT, method, target="all")
     for target in together.targets:
         alone = quick.run(clf, quick.TEXT, method, target=target.index)
@@ -122,7 +124,7 @@ def test_every_setting_has_a_default_of_its_own_type(method: str) -> None:
 
 @every_method
 @pytest.mark.parametrize("unit", ["word", "token", "sentence"])
-@pytest.mark.parametrize("architecture", ["bert", "roberta", "llama"])
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "llama", "plm_ca"])
 def test_every_unit_is_explained(method: str, unit: str, architecture: str) -> None:
     text = "Gripping films! The plot drags though."
     expected = {
@@ -130,7 +132,7 @@ def test_every_unit_is_explained(method: str, unit: str, architecture: str) -> N
         "token": ["Gripping", "film", "s", "!", "The", "plot", "drags", "though", "."],
         "sentence": ["Gripping films!", "The plot drags though."],
     }[unit]
-    explanation = quick.run(quick.classifier(architecture), text, method, unit=unit)
+    explanation = quick.run(quick.classifier(architecture), text, method, unit=unit, target=0)
     assert [text for text, _ in explanation.as_list()] == expected
     assert explanation.provenance.unit == unit
     assert np.isfinite(explanation.scores).all()
@@ -150,15 +152,17 @@ def test_a_word_scores_the_sum_maximum_or_mean_of_its_tokens(method: str) -> Non
 
 @every_method
 @pytest.mark.parametrize("space", ["probability", "log_odds", "log_probability"])
-def test_every_score_space_is_explained(method: str, space: str) -> None:
-    explanation = quick.run(quick.classifier("distilbert"), quick.TEXT, method, score=space)
+@pytest.mark.parametrize("architecture", ["distilbert", "plm_ca"])
+def test_every_score_space_is_explained(method: str, space: str, architecture: str) -> None:
+    explanation = quick.run(quick.classifier(architecture), quick.TEXT, method, score=space)
     assert explanation.provenance.score == space
     assert np.isfinite(explanation.scores).all()
 
 
 @every_method
-def test_half_precision_models_are_explained_as_they_are(method: str) -> None:
-    model = tiny.model("bert").to(torch.bfloat16)
+@pytest.mark.parametrize("architecture", ["bert", "plm_ca"])
+def test_half_precision_models_are_explained_as_they_are(method: str, architecture: str) -> None:
+    model = tiny.model(architecture).to(torch.bfloat16)
     clf = tiny.load(model, tiny.tokenizer())
     assert np.isfinite(quick.run(clf, quick.TEXT, method).scores).all()
     assert model.dtype == torch.bfloat16

@@ -13,11 +13,7 @@ from whylight.core.encoded import Rows, Window
 from whylight.models.load import load
 from whylight.views.meter import Meter
 
-BOTH = [
-    (architecture, remover)
-    for architecture in tiny.ARCHITECTURES
-    for remover in quick.classifier(architecture).removers
-]
+BOTH = [(architecture, remover) for architecture in tiny.EVERY for remover in quick.classifier(architecture).removers]
 every_remover = pytest.mark.parametrize(("architecture", "remover"), BOTH)
 TEXT, PAIR = "films, the plot drags nevers", "good acting"
 

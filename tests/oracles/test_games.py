@@ -163,6 +163,13 @@ def test_sizes_are_drawn_as_often_as_the_kernel_weighs_them(n: int) -> None:
     np.testing.assert_allclose(found, mass / mass.sum(), atol=0.03)
 
 
+@pytest.mark.parametrize("n", [1500, 1501])
+def test_coalitions_of_more_features_than_a_float_can_count_are_drawn(n: int) -> None:
+    keep, weights = coalitions(n, 60, np.random.default_rng(0))
+    assert keep.shape == (60, n)
+    np.testing.assert_allclose(weights.sum(), sum((n - 1) / (s * (n - s)) for s in range(1, n)))
+
+
 def test_too_few_samples_for_the_number_of_features_are_not_passed_over_in_silence() -> None:
     """A pair gives one equation; with fewer pairs than unknowns the regression has no one answer."""
     worth = np.random.default_rng(0).standard_normal((1, 40))

@@ -35,6 +35,17 @@ class Window:
         """The features that have a token here, ascending."""
         return np.unique(self.feature[self.feature != NO_FEATURE])
 
+    def alone(self) -> tuple["Window", Ints]:
+        """Return the row with its features numbered from 0, and which features those are."""
+        held = self.features
+        position = np.where(self.feature == NO_FEATURE, NO_FEATURE, np.searchsorted(held, self.feature))
+        return Window(self.ids, self.types, position), held
+
+    def cut(self, size: int) -> tuple["Window", ...]:
+        """Return the row in pieces of `size` tokens; the last one may be shorter."""
+        pieces = (slice(start, start + size) for start in range(0, len(self.ids), size))
+        return tuple(Window(self.ids[piece], self.types[piece], self.feature[piece]) for piece in pieces)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoded:
@@ -46,6 +57,7 @@ class Encoded:
         spans: Where each feature stands.
         windows: Rows of token ids; empty for a model that reads text.
         notes: What the receipt must say about the cutting.
+        chunk_size: Tokens that the model encodes together, counted from the start of a window; None if all of it.
     """
 
     example: Example
@@ -53,19 +65,23 @@ class Encoded:
     spans: tuple[Span, ...]
     windows: tuple[Window, ...] = ()
     notes: tuple[str, ...] = ()
+    chunk_size: int | None = None
 
     @property
     def n_features(self) -> int:
         """Number of features."""
         return len(self.spans)
 
+    @property
+    def blocks(self) -> tuple[Ints, ...]:
+        """The features that the model encodes together: of each window, or of each chunk; they may overlap."""
+        size = self.chunk_size
+        pieces = [piece for window in self.windows for piece in (window.cut(size) if size else (window,))]
+        return tuple(features for features in (piece.features for piece in pieces) if len(features))
+
     def segment(self, number: int) -> tuple["Encoded", Ints]:
         """Return one window as an input of its own, and which of the features it holds."""
-        window = self.windows[number]
-        held = window.features
-        position = np.full(self.n_features + 1, NO_FEATURE)
-        position[held] = np.arange(len(held))
-        alone = Window(window.ids, window.types, position[window.feature])
+        alone, held = self.windows[number].alone()
         return replace(self, spans=tuple(self.spans[i] for i in held), windows=(alone,)), held
 
 

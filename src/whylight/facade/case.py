@@ -8,7 +8,8 @@ from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.example import Example
 from whylight.core.explanation import Prediction
 from whylight.core.labels import Target, TargetSpec
-from whylight.views.classifier import Cache, Classifier
+from whylight.views.cache import BoundedCache
+from whylight.views.classifier import Classifier
 from whylight.views.meter import Meter
 
 
@@ -28,7 +29,7 @@ class Case:
     encoded: Encoded
     long: Long
     prediction: Prediction
-    cache: Cache = field(default_factory=dict)
+    cache: BoundedCache = field(default_factory=BoundedCache)
 
     def targets(self, spec: TargetSpec) -> tuple[tuple[Target, ...], list[str]]:
         """Resolve a target specification on the untouched example."""
@@ -38,7 +39,7 @@ class Case:
 def open_case(classifier: Classifier, example: Example, *, unit: Unit = "word", long: Long = "window") -> Case:
     """Encode an example and ask the classifier for its answer."""
     encoded = classifier.encode(example, unit=unit, long=long)
-    cache: Cache = {}
+    cache = BoundedCache()
     untouched = classifier.outcomes(encoded, remover=classifier.removers[0], cache=cache, meter=Meter())
     logits = untouched(np.ones((1, encoded.n_features), dtype=bool))[0]
     probabilities = classifier.labels.probabilities(logits)
@@ -49,5 +50,6 @@ def open_case(classifier: Classifier, example: Example, *, unit: Unit = "word", 
         probability=float(probabilities[best]),
         probabilities=tuple(probabilities.tolist()),
         predicted=classifier.labels.above_threshold(probabilities),
+        threshold=classifier.labels.threshold if classifier.labels.head == "sigmoid" else None,
     )
     return Case(classifier, encoded, long, prediction, cache)

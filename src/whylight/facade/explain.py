@@ -7,20 +7,17 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from whylight.core.arrays import Floats
 from whylight.core.encoded import LONG, UNITS, Long, Unit
 from whylight.core.errors import InputError, ModelError, SettingError, unknown
 from whylight.core.example import Example
 from whylight.core.explanation import Explanation, JsonValue, Provenance
 from whylight.core.labels import CLIP, ScoreSpace, TargetSpec, check_score_space
 from whylight.core.registry import METHODS, Spec
-from whylight.facade import provide
+from whylight.facade.apply import apply
 from whylight.facade.bar import progress_bar
 from whylight.facade.case import Case, open_case
 from whylight.facade.compatible import require
 from whylight.views.classifier import Classifier, Differentiable, Request
-from whylight.views.game import Game
-from whylight.views.gradient import GradientView
 from whylight.views.positions import PIECES, Pieces
 
 Input = str | tuple[str, str] | Example
@@ -175,28 +172,28 @@ def explain_case(case: Case, spec: Spec, settings: Mapping[str, JsonValue], opti
     targets, notes = case.targets(options.target)
     request = Request(targets, space, options.pieces)
     started = time.perf_counter()
-    scores, gap, settings = _run(case, spec, settings, request, remover)
+    applied = apply(case, spec, settings, request, remover=remover)
     seconds = time.perf_counter() - started + request.meter.saved
-    if not np.isfinite(scores).all():
+    if not np.isfinite(applied.scores).all():
         raise ModelError(f"'{spec.name}' produced a score that is not a finite number.")
     if space == "log_odds":
         notes = [*notes, f"probabilities are clipped to [{CLIP:g}, 1 - {CLIP:g}] before log-odds are taken"]
     receipt = Provenance(
         model=classifier.identity,
         method=spec.name,
-        settings=settings,
+        settings=applied.settings,
         unit=options.unit,
         remover=remover if request.meter.asked else None,
         score=space,
         signed=_signed(spec, settings),
-        class_specific=spec.facts["class_specific"],
+        class_specific=applied.class_specific,
         forward_passes=request.meter.forward_passes,
         backward_passes=request.meter.backward,
         seconds=seconds,
-        completeness_gap=gap,
+        completeness_gap=applied.completeness_gap,
         notes=(*case.encoded.notes, *notes, *dict.fromkeys(request.meter.notes)),
     )
-    return Explanation(case.encoded.example, case.encoded.spans, targets, scores, case.prediction, receipt)
+    return Explanation(case.encoded.example, case.encoded.spans, targets, applied.scores, case.prediction, receipt)
 
 
 def share_settings(specs: Sequence[Spec], given: Mapping[str, object]) -> list[dict[str, JsonValue]]:
@@ -256,41 +253,6 @@ def _names(classifier: Classifier, methods: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _run(
-    case: Case, spec: Spec, settings: Mapping[str, JsonValue], request: Request, remover: str
-) -> tuple[Floats, tuple[float, ...] | None, Mapping[str, JsonValue]]:
-    """Apply a method to every part of a case and add up; return scores, completeness gap and resolved settings."""
-    rows = len(request.targets) if spec.facts["class_specific"] else 1
-    scores, gap = np.zeros((rows, case.encoded.n_features)), np.zeros(rows)
-    promised = spec.facts["complete"] and settings.get("pooling", "sum") == "sum"
-    for part in provide.parts(case, spec, request, remover=remover):
-        settings = _resolved(settings, part.views)
-        own = np.asarray(spec.function(*part.views, **settings), dtype=np.float64)
-        if own.shape != (rows, len(part.features)):
-            raise ModelError(f"'{spec.name}' returned shape {own.shape} instead of {(rows, len(part.features))}.")
-        scores[:, part.features] += own * part.weights
-        promised = promised and part.complete
-        if promised:
-            gap += (own.sum(axis=1) - _difference(part.views[0], settings)) * part.weights[0]
-    return scores, tuple(gap.tolist()) if promised else None, settings
-
-
 def _signed(spec: Spec, settings: Mapping[str, JsonValue]) -> bool:
     """Say whether scores carry a sign: where embeddings are pooled, only their sum does."""
     return settings["pooling"] == "sum" if "pooling" in settings else bool(spec.facts["signed"])
-
-
-def _resolved(settings: Mapping[str, JsonValue], views: tuple[Any, ...]) -> Mapping[str, JsonValue]:
-    """Name in the receipt the baseline that `auto` stands for."""
-    for view in views:
-        if isinstance(view, GradientView) and "baseline" in settings:
-            name: Any = settings["baseline"]
-            return {**settings, "baseline": view.baseline_name(name)}
-    return settings
-
-
-def _difference(view: Game | GradientView, settings: Mapping[str, Any]) -> Floats:
-    """Return score(input) - score(baseline), what complete scores sum to."""
-    if isinstance(view, Game):
-        return view.full - view.empty
-    return view.score(view.inputs) - view.score(view.baseline(settings["baseline"]))

@@ -8,7 +8,7 @@ each window as a text of its own, and blends.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -24,6 +24,9 @@ from whylight.views.game import Game
 from whylight.views.gradient import GradientView
 from whylight.views.trace import TraceView
 
+GRADIENT_BYTES = 2**28
+"""Memory for the gradients of several targets; beyond, targets are explained some at a time."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
@@ -34,12 +37,14 @@ class Part:
         features: Which features of the whole it holds.
         weights: What each of its scores is multiplied with before they are added up, `[features]`.
         complete: Whether the sum over all parts keeps a method's promise of completeness.
+        targets: Which of the targets it is about.
     """
 
     views: tuple[Any, ...]
     features: Ints
     weights: Floats
     complete: bool
+    targets: slice
 
 
 def parts(case: Case, spec: Spec, request: Request, *, remover: str) -> Iterator[Part]:
@@ -47,7 +52,9 @@ def parts(case: Case, spec: Spec, request: Request, *, remover: str) -> Iterator
     encoded, alone = case.encoded, case.long == "segments"
     n_windows = len(encoded.windows)
     if n_windows <= 1 or (spec.consumes == (Game,) and not alone):
-        yield Part(_views(case, encoded, spec, request, remover), *_everything(encoded), complete=True)
+        everything = np.arange(encoded.n_features), np.ones(encoded.n_features)
+        for views, targets in _views(case, encoded, spec, request, remover):
+            yield Part(views, *everything, complete=True, targets=targets)
         return
     if not alone and Game in spec.consumes:
         raise IncompatibleError(f"'{spec.name}' mixes views that a long text cannot be cut for; use --long segments.")
@@ -60,21 +67,28 @@ def parts(case: Case, spec: Spec, request: Request, *, remover: str) -> Iterator
     weights = np.ones((n_windows, encoded.n_features)) if summed else blend(encoded)
     for number in range(n_windows):
         segment, held = encoded.segment(number)
-        views = _views(case, segment, spec, request, remover)
-        yield Part(views, held, weights[number, held] / (1 if alone else n_windows), complete=summed)
+        share = weights[number, held] / (1 if alone else n_windows)
+        for views, targets in _views(case, segment, spec, request, remover):
+            yield Part(views, held, share, complete=summed, targets=targets)
 
 
 def game(case: Case, request: Request, *, remover: str, encoded: Encoded | None = None) -> Game:
     """Build the game of a case, or of one segment of it."""
     whole = encoded or case.encoded
-    labels = case.classifier.labels
-    outcomes = case.classifier.outcomes(whole, remover=remover, cache=case.cache, meter=request.meter)
+    labels, columns = case.classifier.labels, request.columns
+    # but under a softmax, the score of a label does not depend on the others
+    apart = labels.head != "softmax" or request.space == "logit"
+    outcomes = case.classifier.outcomes(
+        whole, remover=remover, cache=case.cache, meter=request.meter, columns=columns if apart else None
+    )
 
     def value(keep: Bools) -> Floats:
-        return labels.scores(outcomes(keep), request.space)[:, request.columns]
+        scores = labels.scores(outcomes(keep), request.space)
+        return scores if apart else scores[:, columns]
 
-    blocks = tuple(window.features for window in whole.windows) if len(whole.windows) > 1 else None
-    return Game(value, n_features=whole.n_features, n_targets=len(request.targets), blocks=blocks, meter=request.meter)
+    blocks, n_features = whole.blocks, whole.n_features
+    several = blocks if len(blocks) > 1 else None
+    return Game(value, n_features=n_features, n_targets=len(columns), blocks=several, meter=request.meter)
 
 
 def blend(encoded: Encoded) -> Floats:
@@ -102,12 +116,20 @@ def _in_every_window(encoded: Encoded) -> Ints:
     return everywhere[np.isin(part[everywhere], whole)]
 
 
-def _everything(encoded: Encoded) -> tuple[Ints, Floats]:
-    return np.arange(encoded.n_features), np.ones(encoded.n_features)
-
-
-def _views(case: Case, encoded: Encoded, spec: Spec, request: Request, remover: str) -> tuple[Any, ...]:
-    return tuple(_view(kind, case, encoded, request, remover) for kind in spec.consumes)
+def _views(
+    case: Case, encoded: Encoded, spec: Spec, request: Request, remover: str
+) -> Iterator[tuple[tuple[Any, ...], slice]]:
+    """Yield the views of some targets and which ones; all at once, unless their gradients would fill the memory."""
+    n_targets = step = len(request.targets)
+    built: dict[type, Any] = {}
+    if GradientView in spec.consumes:
+        built[GradientView] = _view(GradientView, case, encoded, request, remover)
+        step = max(1, GRADIENT_BYTES // built[GradientView].inputs.nbytes)
+    for start in range(0, n_targets, step):
+        some = slice(start, min(start + step, n_targets))
+        own = replace(request, targets=request.targets[some])
+        known = built if step >= n_targets else {}
+        yield tuple(known.get(kind) or _view(kind, case, encoded, own, remover) for kind in spec.consumes), some
 
 
 def _view(kind: type, case: Case, encoded: Encoded, request: Request, remover: str) -> Any:  # noqa: ANN401

@@ -1,10 +1,14 @@
 """Weighted least squares on coalitions, solved once for all targets."""
 
 import numpy as np
-from scipy.linalg import solve
+from scipy.linalg import cho_solve, solve
+from scipy.linalg.lapack import dpstrf
 
 from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import SettingError
+
+SAMPLES_AT_ONCE = 1024
+"""Samples whose rows are laid out in memory together."""
 
 
 def ridge(keep: Bools, values: Floats, weights: Floats, *, alpha: float) -> Floats:
@@ -31,7 +35,8 @@ def constrained(keep: Bools, values: Floats, weights: Floats, *, total: Floats) 
 
         min over b of  sum_k w_k (v_k - b z_k)^2   subject to   sum_i b_i = total
 
-    The last feature is eliminated: b_n = total - sum of the others.
+    The last feature is eliminated: b_n = total - sum of the others. The normal equations are summed up over some
+    samples at a time, because the design of a long text would not fit into memory.
 
     Args:
         keep: Coalitions z, `[samples, features]`.
@@ -39,14 +44,22 @@ def constrained(keep: Bools, values: Floats, weights: Floats, *, total: Floats) 
         weights: Weights w, `[samples]`.
         total: What the coefficients of each target sum to, `[targets]`.
     """
-    last = keep[:, -1:].astype(np.float64)
-    design = (keep[:, :-1] - last) * np.sqrt(weights)[:, None]
-    centred = (values - last * total) * np.sqrt(weights)[:, None]
-    others, _, rank, _ = np.linalg.lstsq(design, centred, rcond=None)
-    if rank < design.shape[1]:
+    n = keep.shape[1]
+    gram, moments = np.zeros((n - 1, n - 1)), np.zeros((n - 1, len(total)))
+    for start in range(0, len(keep), SAMPLES_AT_ONCE):
+        some = slice(start, start + SAMPLES_AT_ONCE)
+        last = keep[some, -1:].astype(np.float64)
+        design = keep[some, :-1] - last
+        weighted = design * weights[some, None]
+        gram += weighted.T @ design
+        moments += weighted.T @ (values[some] - last * total)
+    factor, order, rank, _ = dpstrf(gram, overwrite_a=True)
+    if rank < len(gram):
         raise SettingError(
-            f"{len(keep)} samples do not determine the scores of {keep.shape[1]} features; "
-            f"set 'samples' to {4 * keep.shape[1]} or more."
+            f"{len(keep)} samples do not determine the scores of {n} features; "
+            f"set 'samples' to {4 * n} or more, and 'pool', if set, to a larger number."
         )
+    others = np.empty_like(moments)
+    others[order - 1] = cho_solve((factor, False), moments[order - 1])
     others = others.T
     return np.concatenate([others, (total - others.sum(axis=1))[:, None]], axis=1)

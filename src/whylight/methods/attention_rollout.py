@@ -1,12 +1,12 @@
 """Attention rollout: attention followed through all layers, the residual connection counted as attention to oneself.
 
-    R = B_L ... B_1,   B_l = row-normalised (A_l + I) / 2,   a = r R,   r the row that the head reads
+    R = B_L ... B_1,   B_l = row-normalised (A_l + I) / 2,   a = r R,   r what the head reads of the last layer
 
-Not specific to a class. Reference: Abnar and Zuidema 2020. Cost: one forward pass.
+Not specific to a class, but in a model with label attention r is the label's own attention: one row a target. There a
+layer is a block a chunk, so that no matrix over the whole document is built.
+Reference: Abnar and Zuidema 2020. Cost: one forward pass; with label attention two.
 Edin et al. 2024's code adds I / 2 without normalising rows, and takes a softmax over the wrong axis.
 """
-
-import torch
 
 from whylight.core.arrays import Floats
 from whylight.core.registry import method
@@ -17,5 +17,5 @@ from whylight.views.trace import TraceView
 @method(cite="abnar2020", signed=False, class_specific=False)
 def attention_rollout(trace: TraceView) -> Floats:
     """Score each word by how much attention reaches it through all layers."""
-    layers = torch.stack([with_residual(layer.mean(0)) for layer in trace.attention])
-    return trace.to_features(follow(layers, trace.pool)[None])
+    layers = [with_residual(layer) for layer in trace.layers()]
+    return trace.to_features(follow(layers, trace.start))

@@ -18,5 +18,5 @@ from whylight.views.trace import TraceView
 @method(cite="edin2024", signed=False)
 def attingrad(trace: TraceView, view: GradientView) -> Floats:
     """Score each word by attention times the norm of input x gradient."""
-    looked_at = trace.pool @ trace.attention[-1].mean(0)
+    looked_at = trace.shares @ trace.rows
     return view.to_features(looked_at * pool(view.inputs * view.gradient(), "l2"))

@@ -9,11 +9,11 @@ Coalitions come in pairs (z and its complement) and never twice. The budget is s
 their share of the kernel; a size whose share covers all its coalitions is taken whole, with its exact weight, and what
 is left goes to the others, each draw of which stands for the same share of the kernel. With every coalition in the
 budget, the values are exact.
+With `pool`, pairs are drawn from the kernel block by block (see `_pools`), for models that encode long texts in blocks:
+a pair may then occur twice, no size is taken whole, and the values stay exact only where the game is additive.
 Reference: Lundberg and Lee 2017; pairing: Covert and Lee 2021. Cost: `samples` + 2 forward passes;
-by default 500 samples, or 4 a feature where that is more.
+by default 500 samples, or 4 a feature where that is more. With `pool`, at most 32 `pool` encodings a block.
 """
-
-from math import comb
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import SettingError
 from whylight.core.registry import method
 from whylight.methods._coalitions import count_pairs, every_pair, some_pairs, with_complements
+from whylight.methods._pools import from_pools, kernel_rates, shares_blocks
 from whylight.methods._regression import constrained
 from whylight.views.game import Game
 
@@ -30,7 +31,7 @@ SAMPLES_A_FEATURE = 4
 
 
 @method(cite="lundberg2017", signed=True, complete=True)
-def kernel_shap(game: Game, *, samples: int | None = None, seed: int = 0) -> Floats:
+def kernel_shap(game: Game, *, samples: int | None = None, pool: int | None = None, seed: int = 0) -> Floats:
     """Estimate Shapley values by regression on paired coalitions without repetition."""
     if samples is None:
         samples = max(SAMPLES, SAMPLES_A_FEATURE * game.n_features)
@@ -41,8 +42,19 @@ def kernel_shap(game: Game, *, samples: int | None = None, seed: int = 0) -> Flo
     total = game.full - game.empty
     if game.n_features == 1:
         return total[:, None]
-    keep, weights = coalitions(game.n_features, samples, np.random.default_rng(seed))
+    generator = np.random.default_rng(seed)
+    if pool is not None and shares_blocks(game, pool):
+        keep, weights = shared_coalitions(game, samples, pool, generator)
+    else:
+        keep, weights = coalitions(game.n_features, samples, generator)
     return constrained(keep, game(keep) - game.empty, weights, total=total)
+
+
+def shared_coalitions(game: Game, samples: int, pool: int, generator: np.random.Generator) -> tuple[Bools, Floats]:
+    """Draw pairs of coalitions from the kernel, put together from pools; each draw weighs the same."""
+    rates = kernel_rates(game.n_features, generator)
+    sides = from_pools(game, rates, pool=pool, count=max(1, samples // 2), generator=generator, empty=False)
+    return with_complements(sides), np.ones(2 * len(sides))
 
 
 def coalitions(n: int, samples: int, generator: np.random.Generator) -> tuple[Bools, Floats]:
@@ -62,20 +74,24 @@ def coalitions(n: int, samples: int, generator: np.random.Generator) -> tuple[Bo
 
 
 def _share(n: int, size: int) -> float:
-    """Return the kernel weight of all pairs of a size together."""
-    return count_pairs(n, size) * (n - 1) / (comb(n, size) * size * (n - size))
+    """Return the kernel weight of all pairs of a size together; in the middle there are half as many as coalitions."""
+    return (n - 1) / (size * (n - size)) / (2 if 2 * size == n else 1)
 
 
 def _covered(n: int, shares: dict[int, float], pairs: int) -> tuple[list[int], int]:
     """Return the sizes whose share of the budget covers all their pairs, and the budget that is left."""
     whole: list[int] = []
+    few = [
+        size for size in shares if size <= (2 * pairs).bit_length()
+    ]  # there are at least 2^(size - 1) pairs of a size
+    counts = {size: count for size in few if (count := count_pairs(n, size)) <= pairs}
     while True:
         rest = sum(share for size, share in shares.items() if size not in whole)
-        fit = [s for s in shares if s not in whole and pairs * shares[s] >= rest * count_pairs(n, s)]
+        fit = [s for s, count in counts.items() if s not in whole and pairs * shares[s] >= rest * count]
         if not fit:
             return whole, pairs
         whole += fit
-        pairs -= sum(count_pairs(n, size) for size in fit)
+        pairs -= sum(counts[size] for size in fit)
 
 
 def _apportion(quotas: Floats, generator: np.random.Generator) -> list[int]:

@@ -7,7 +7,10 @@ Coalitions z are drawn by removing r ~ Uniform{1..n} features at random; each we
 and the scores are the coefficients of a ridge regression (alpha 1, intercept) of f(z) on z. One set of coalitions, the
 untouched text among them, serves all targets.
 `sampler="spans"` is Brinner and Zarriess's: 5 to 13 % of the features are chosen, and each goes with the next three.
-Reference: Ribeiro et al. 2016, and the settings of their package. Cost: `samples` + 1 forward passes.
+With `pool`, coalitions are drawn block by block (see `_pools`), for models that encode long texts in blocks; r is then
+uniform on 0..n.
+Reference: Ribeiro et al. 2016, and the settings of their package. Cost: `samples` + 1 forward passes; with `pool` at
+most 16 `pool` + 2 encodings a block.
 The package toggles all occurrences of a word together and regresses on the probability; here each occurrence is a
 feature of its own, and the score space is the caller's choice.
 """
@@ -19,6 +22,7 @@ import numpy as np
 from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import SettingError
 from whylight.core.registry import method
+from whylight.methods._pools import from_pools, shares_blocks, uniform_rates
 from whylight.methods._regression import ridge
 from whylight.views.game import Game
 
@@ -34,6 +38,7 @@ def lime(
     samples: int = 500,
     alpha: float = 1.0,
     sampler: Literal["uniform", "spans"] = "uniform",
+    pool: int | None = None,
     seed: int = 0,
 ) -> Floats:
     """Fit a linear model to the scores of texts with random words removed."""
@@ -41,8 +46,14 @@ def lime(
         raise SettingError(f"the setting 'samples' must be at least 1, not {samples}.")
     if alpha <= 0:
         raise SettingError(f"the setting 'alpha' must be above 0, not {alpha:g}.")
-    draw = _uniform if sampler == "uniform" else _spans
-    drawn = draw(np.random.default_rng(seed), samples, game.n_features)
+    if pool is not None and sampler == "spans":
+        raise SettingError("the setting 'pool' goes with sampler='uniform' alone: spans may cross blocks.")
+    generator = np.random.default_rng(seed)
+    if pool is not None and shares_blocks(game, pool):
+        rates = uniform_rates(generator)
+        drawn = from_pools(game, rates, pool=pool, count=samples, generator=generator, empty=True)
+    else:
+        drawn = (_uniform if sampler == "uniform" else _spans)(generator, samples, game.n_features)
     keep = np.concatenate([np.ones((1, game.n_features), dtype=bool), drawn])
     distance = 100.0 * (1.0 - np.sqrt(keep.mean(axis=1)))  # cosine distance of a 0/1 vector to all ones
     weights = np.sqrt(np.exp(-(distance**2) / KERNEL_WIDTH**2))

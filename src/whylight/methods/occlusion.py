@@ -23,6 +23,6 @@ def occlusion(game: Game, *, window: int = 1) -> Floats:
     width = min(window, game.n_features)
     starts = np.arange(game.n_features - width + 1)[:, None]
     features = np.arange(game.n_features)
-    covered = (features >= starts) & (features < starts + width)  # [windows, features]
-    drops = game.full - game(~covered)  # [windows, targets]
-    return np.asarray(drops.T @ covered / covered.sum(axis=0))
+    drops = game.full - game((features < starts) | (features >= starts + width))  # [windows, targets]
+    covering = np.ones(width)  # a feature is covered by the windows that start at it or less than a width before
+    return np.stack([np.convolve(drop, covering) for drop in drops.T]) / np.convolve(np.ones(len(starts)), covering)

@@ -5,7 +5,7 @@ shared by all who ask during one case. The floor is the model's own batched thro
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -13,24 +13,27 @@ import torch
 from whylight.core import progress
 from whylight.core.arrays import Floats, Ints
 from whylight.core.encoded import Rows
-from whylight.views.classifier import Answer, Cache
+from whylight.views.cache import Answer, Cache
 from whylight.views.meter import Meter
 
 CPU_TOKEN_BUDGET = 768
 """Tokens a batch on a CPU: above this, activations leave the cache and throughput falls."""
 DEVICE_TOKEN_BUDGET = 32768
 
+Forward = Callable[[Rows], Floats]
+"""Rows of one batch -> what the model says of each, `[rows, ...]`."""
+
 
 class Engine:
     """Runs rows through a model.
 
     Args:
-        forward: Rows of one batch -> logits `[rows, labels]`.
+        forward: Gives the logits `[rows, labels]` of one batch.
         token_budget: Tokens that a batch may hold, padding included.
         pad: Whether rows of different lengths may share a batch.
     """
 
-    def __init__(self, forward: Callable[[Rows], Floats], *, token_budget: int, pad: bool = True) -> None:
+    def __init__(self, forward: Forward, *, token_budget: int, pad: bool = True) -> None:
         self._forward = forward
         self.token_budget = token_budget
         self.pad = pad
@@ -38,21 +41,46 @@ class Engine:
     def logits(self, rows: Rows, *, cache: Cache, meter: Meter) -> Floats:
         """Return the logits `[rows, labels]` of rows, each distinct one computed once."""
         keys = rows.keys()
-        meter.ask(keys, lambda key: cache[key].seconds if key in cache else None)
-        fresh = {key: i for i, key in enumerate(keys) if key not in cache}
-        if fresh:
-            self._run(rows, fresh, cache)
-        return np.stack([cache[key].logits for key in keys])
+        answers = self.answers(rows, keys, known=cache.get, meter=meter)
+        cache.update(answers)
+        return np.stack([answers[key].values for key in keys])
 
-    def _run(self, rows: Rows, fresh: dict[bytes, int], cache: Cache) -> None:
+    def answers(
+        self,
+        rows: Rows,
+        keys: Sequence[bytes],
+        *,
+        known: Callable[[bytes], Answer | None],
+        meter: Meter,
+        forward: Forward | None = None,
+    ) -> dict[bytes, Answer]:
+        """Return the answer to each distinct row.
+
+        Args:
+            rows: The rows.
+            keys: What makes each row distinct.
+            known: Gives the answer to a row where there is one already.
+            meter: Where rows are counted.
+            forward: What to run instead of the engine's own function.
+        """
+        found = {key: answer for key in dict.fromkeys(keys) if (answer := known(key)) is not None}
+        meter.ask(keys, lambda key: found[key].seconds if key in found else None)
+        fresh = {key: i for i, key in enumerate(keys) if key not in found}
+        if fresh:
+            found.update(self._run(rows, fresh, forward or self._forward))
+        return found
+
+    def _run(self, rows: Rows, fresh: dict[bytes, int], forward: Forward) -> dict[bytes, Answer]:
         names, indices = list(fresh), np.fromiter(fresh.values(), dtype=np.int64)
+        found: dict[bytes, Answer] = {}
         progress.expect(len(names))
         for chosen in self._batches(rows.lengths[indices]):
             started = time.perf_counter()
-            answers = self._forward_fitting(rows.take(indices[chosen]))
+            answers = self._forward_fitting(rows.take(indices[chosen]), forward)
             each = (time.perf_counter() - started) / len(chosen)
-            cache.update({names[i]: Answer(logits, each) for i, logits in zip(chosen, answers, strict=True)})
+            found.update({names[i]: Answer(values, each) for i, values in zip(chosen, answers, strict=True)})
             progress.advance(len(chosen))
+        return found
 
     def _batches(self, lengths: Ints) -> Iterator[Ints]:
         order = np.argsort(-lengths, kind="stable")
@@ -63,17 +91,17 @@ class Engine:
             yield order[:size]
             order = order[size:]
 
-    def _forward_fitting(self, rows: Rows) -> Floats:
+    def _forward_fitting(self, rows: Rows, forward: Forward) -> Floats:
         """Run a batch, in halves where it does not fit into memory."""
         try:
-            return self._forward(rows)
+            return forward(rows)
         except RuntimeError as error:
             if len(rows) == 1 or not _out_of_memory(error):
                 raise
         self.token_budget = max(1, self.token_budget // 2)
         middle = len(rows) // 2
         halves = (rows.take(range(middle)), rows.take(range(middle, len(rows))))
-        return np.concatenate([self._forward_fitting(half) for half in halves])
+        return np.concatenate([self._forward_fitting(half, forward) for half in halves])
 
 
 def default_token_budget(device: torch.device) -> int:

@@ -1,7 +1,7 @@
 """Any function from texts to probabilities as a classifier: a scikit-learn pipeline, an API, a rule."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from whylight.core.example import Example, Span
 from whylight.core.labels import Labels, ScoreSpace
 from whylight.models.tokenised import check_text, units
 from whylight.perturb.texts import removers
-from whylight.views.classifier import Answer, Cache, Outcomes
+from whylight.views.cache import Answer, Cache
+from whylight.views.classifier import Outcomes
 from whylight.views.meter import Meter
 
 TextFunction = Callable[[list[str]], Any]
@@ -56,7 +57,9 @@ class CallableClassifier:
         spans = tuple(Span(0, start, end) for start, end in units(example, unit))
         return Encoded(example, unit, spans)
 
-    def outcomes(self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter) -> Outcomes:
+    def outcomes(
+        self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
+    ) -> Outcomes:
         """Return the function from coalitions to logits that give back the callable's probabilities."""
         remove = self._removers[remover]
 
@@ -64,16 +67,19 @@ class CallableClassifier:
             texts = remove(encoded, keep)
             keys = [text.encode() for text in texts]
             meter.ask(keys, lambda key: cache[key].seconds if key in cache else None)
-            fresh = list({key: text for key, text in zip(keys, texts, strict=True) if key not in cache}.items())
+            found = {key: cache[key] for key in keys if key in cache}
+            fresh = list({key: text for key, text in zip(keys, texts, strict=True) if key not in found}.items())
             progress.expect(len(fresh))
             for start in range(0, len(fresh), BATCH):
                 some = fresh[start : start + BATCH]
                 started = time.perf_counter()
-                logits = self._logits([text for _, text in some])
+                answers = self._logits([text for _, text in some])
                 each = (time.perf_counter() - started) / len(some)
-                cache.update({key: Answer(row, each) for (key, _), row in zip(some, logits, strict=True)})
+                found.update({key: Answer(row, each) for (key, _), row in zip(some, answers, strict=True)})
                 progress.advance(len(some))
-            return np.stack([cache[key].logits for key in keys])
+            cache.update(found)
+            logits = np.stack([found[key].values for key in keys])
+            return logits if columns is None else logits[:, list(columns)]
 
         return outcomes
 

@@ -5,7 +5,7 @@ positions or the pooled token in several architectures.
 """
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -20,9 +20,17 @@ from whylight.core.example import Example
 from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
 from whylight.models import heads, rules, tokenised, tracing
 from whylight.models.batching import Engine, default_token_budget
-from whylight.models.unchanged import is_block_sparse, padding_token, unchanged, word_embeddings
+from whylight.models.unchanged import (
+    exchange,
+    is_block_sparse,
+    padding_token,
+    unchanged,
+    word_embeddings,
+    zeroed_embeddings,
+)
 from whylight.perturb.tokens import removers
-from whylight.views.classifier import Cache, Outcomes, Request
+from whylight.views.cache import Cache
+from whylight.views.classifier import Outcomes, Request
 from whylight.views.gradient import GradientView
 from whylight.views.meter import Meter
 from whylight.views.positions import Positions
@@ -64,7 +72,9 @@ class TransformerClassifier:
         """Cut an example into features and windows."""
         return tokenised.encode(self.tokenizer, example, unit=unit, long=long, limit=self.limit)
 
-    def outcomes(self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter) -> Outcomes:
+    def outcomes(
+        self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
+    ) -> Outcomes:
         """Return the function from coalitions to logits; the logits of a document are the mean over its windows."""
         remove = self._removers[remover]
 
@@ -75,17 +85,18 @@ class TransformerClassifier:
                     some = slice(start, start + ROWS_AT_ONCE)
                     for window in encoded.windows:
                         total[some] += self.engine.logits(remove(window, keep[some]), cache=cache, meter=meter)
-            return total / len(encoded.windows)
+            mean: Floats = total / len(encoded.windows)
+            return mean if columns is None else mean[:, list(columns)]
 
         return outcomes
 
     def gradient_view(self, segment: Encoded, request: Request) -> GradientView:
         """Look at one window as a function of its word embeddings."""
-        rows = _as_row(segment)
+        rows = one_row(segment)
         inputs = self._embed(rows.ids[0])
 
         def score(points: Tensor) -> Tensor:
-            with unchanged(self.model), word_embeddings(self.model, partial(_exchange, points)):
+            with unchanged(self.model), word_embeddings(self.model, partial(exchange, points)):
                 logits = self._forward(rows.take([0] * len(points))).logits
             return self._scores(logits, request)
 
@@ -103,8 +114,8 @@ class TransformerClassifier:
         """Look at the attention of one window."""
         request.meter.forward += 1
         with unchanged(self.model), tracing.leaf_embeddings(self.model), tracing.recording(self.model):
-            output = self._forward(_as_row(segment), output_attentions=True, output_hidden_states=True)
-        tracing.check(output, self.model)
+            output = self._forward(one_row(segment), output_attentions=True, output_hidden_states=True)
+        tracing.check(output.attentions, self.model)
 
         def attention_gradient() -> Tensor:
             request.meter.backward += len(request.targets)
@@ -120,14 +131,8 @@ class TransformerClassifier:
 
     def _logits(self, rows: Rows) -> Floats:
         """Run one batch without gradient."""
-        if rows.zeroed is None:
+        with zeroed_embeddings(self.model, rows.zeroed):
             logits = self._forward(rows).logits
-        else:
-            zeroed = torch.as_tensor(rows.zeroed, device=self.model.device)[..., None]
-            with word_embeddings(
-                self.model, lambda out: _exchange(out[:, : zeroed.shape[1]].masked_fill(zeroed, 0), out)
-            ):
-                logits = self._forward(rows).logits
         values: Floats = heads.columns(logits, self.labels.head).double().cpu().numpy()
         if not np.isfinite(values).all():
             raise ModelError(f"the model '{self.identity}' returned a logit that is not a finite number.")
@@ -189,13 +194,9 @@ def first_position(model: Any) -> int | None:  # noqa: ANN401
     return None if padding is None else int(padding) + 1
 
 
-def _as_row(segment: Encoded) -> Rows:
+def one_row(segment: Encoded) -> Rows:
+    """Return the one window of a segment as a row."""
     if len(segment.windows) != 1:
         raise IncompatibleError("a differentiable view is of one window; take a segment of the document.")
     window = segment.windows[0]
     return Rows(window.ids[None], window.types[None], np.asarray([len(window.ids)]))
-
-
-def _exchange(points: Tensor, output: Tensor) -> Tensor:
-    """Put points in the place of word embeddings; positions that a model adds by itself (BigBird) stay."""
-    return points if points.shape[1] == output.shape[1] else torch.cat([points, output[:, points.shape[1] :]], dim=1)

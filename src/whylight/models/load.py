@@ -15,7 +15,9 @@ from transformers.utils import logging
 
 from whylight.core.errors import ModelError, SettingError, unknown
 from whylight.core.labels import DEFAULT_THRESHOLD, HEADS, Head, Labels
+from whylight.models import networks
 from whylight.models.callable import CallableClassifier, TextFunction
+from whylight.models.chunked import ChunkedClassifier
 from whylight.models.encoder import TransformerClassifier, first_position
 from whylight.views.classifier import Classifier
 
@@ -79,7 +81,7 @@ def load(  # noqa: PLR0913  every argument is optional and named
     if not isinstance(model, str | Path | None):
         raise ModelError(f"cannot explain a {type(model).__name__}; give a folder, a hub id, a model or a callable.")
     path = str(BUNDLED) if model in (None, BUNDLED_NAME) else str(model)
-    with _quiet():
+    with quiet():
         loaded, its_tokenizer = _read(path, allow_pickle=allow_pickle)
     _move(loaded, device)
     identity = BUNDLED_NAME if path == str(BUNDLED) else path
@@ -119,6 +121,7 @@ def _read(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
     """Read model and tokenizer, or say in one sentence why not."""
     if Path(path).exists():
         _check_folder(Path(path), allow_pickle=allow_pickle)
+    networks.register()
     try:
         model, report = AutoModelForSequenceClassification.from_pretrained(
             path,
@@ -167,14 +170,17 @@ def _transformer(
         raise ModelError(f"the tokenizer '{type(tokenizer).__name__}' gives no character offsets; use a fast one.")
     if not hasattr(model.config, "id2label") or model.get_output_embeddings() is not None:
         raise ModelError(f"'{type(model).__name__}' is not a sequence classifier.")
-    limit = _limit(model, tokenizer)
+    limit = model_limit(model, tokenizer)
     if max_tokens is not None:
         if not MINIMUM_TOKENS <= max_tokens <= limit:
             raise SettingError(f"max_tokens must lie between {MINIMUM_TOKENS} and the model's own limit, {limit}.")
         limit = max_tokens
-    return TransformerClassifier(
-        model, tokenizer, labels=_labels(model.config, names=labels, head=head), identity=identity, limit=limit
-    )
+    kind = ChunkedClassifier if _is_chunked(model) else TransformerClassifier
+    return kind(model, tokenizer, labels=_labels(model.config, names=labels, head=head), identity=identity, limit=limit)
+
+
+def _is_chunked(model: Any) -> bool:  # noqa: ANN401
+    return isinstance(model, networks.PlmCaForSequenceClassification)
 
 
 def _labels(config: Any, *, names: Sequence[str] | None, head: Head | None) -> Labels:  # noqa: ANN401
@@ -200,8 +206,10 @@ def _head(config: Any) -> Head:  # noqa: ANN401
     return "sigmoid" if config.problem_type == "multi_label_classification" else "softmax"
 
 
-def _limit(model: Any, tokenizer: Any) -> int:  # noqa: ANN401
+def model_limit(model: Any, tokenizer: Any) -> int:  # noqa: ANN401
     """Return how many tokens a model reads, special ones included."""
+    if _is_chunked(model):  # the tokenizer's limit is that of the encoder, which reads a chunk at a time
+        return int(model.config.max_tokens)
     limits = [UNLIMITED, int(min(tokenizer.model_max_length, UNLIMITED))]
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if positions and positions > 0:
@@ -210,7 +218,7 @@ def _limit(model: Any, tokenizer: Any) -> int:  # noqa: ANN401
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep the loader's bars and tables off the terminal; what they would say is checked and raised instead."""
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()

@@ -80,7 +80,7 @@ def randomise(classifier: Classifier, *, depth: int, seed: int = 0) -> Transform
     twin = _copied(own.model)
     _draw(twin, seed=seed)
     _put_back(twin, own.model, new={name for level in levels[:depth] for name in level.parameters})
-    return TransformerClassifier(
+    return type(own)(
         twin.to(own.model.device),
         own.tokenizer,
         labels=own.labels,

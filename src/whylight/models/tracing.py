@@ -29,9 +29,9 @@ def leaf_embeddings(model: Any) -> Iterator[None]:  # noqa: ANN401  any transfor
         yield
 
 
-def check(output: Any, model: Any) -> None:  # noqa: ANN401  transformers' own types
+def check(attentions: tuple[Tensor | None, ...] | None, model: Any) -> None:  # noqa: ANN401  any transformers model
     """Refuse a model that recorded no attention."""
-    if not output.attentions or output.attentions[0] is None:
+    if not attentions or attentions[0] is None:
         raise IncompatibleError(f"'{type(model).__name__}' does not give out its attention weights.")
 
 

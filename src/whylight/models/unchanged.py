@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from whylight.core.arrays import Bools
+
 _CAPTURE_FLAG = "_output_capturing_hooks_installed"
 _HOOK_TABLES = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called")
 
@@ -80,6 +82,22 @@ def word_embeddings(model: Any, replace: Callable[[Tensor], Tensor]) -> Iterator
         yield
     finally:
         handle.remove()
+
+
+@contextmanager
+def zeroed_embeddings(model: Any, zeroed: Bools | None) -> Iterator[None]:  # noqa: ANN401
+    """Set word embeddings `[rows, tokens]` to 0 inside the block, where a remover asks for it."""
+    if zeroed is None:
+        yield
+        return
+    mask = torch.as_tensor(zeroed, device=model.device)[..., None]
+    with word_embeddings(model, lambda out: exchange(out[:, : mask.shape[1]].masked_fill(mask, 0), out)):
+        yield
+
+
+def exchange(points: Tensor, output: Tensor) -> Tensor:
+    """Put points in the place of word embeddings; positions that a model adds by itself (BigBird) stay."""
+    return points if points.shape[1] == output.shape[1] else torch.cat([points, output[:, points.shape[1] :]], dim=1)
 
 
 @contextmanager

@@ -71,7 +71,7 @@ def work(classifier: Classifier, record: Record, plan: Plan, *, run: str) -> Don
             explanations.append({**about, **_stored(one, target)})
             scores += [{**about, **row} for row in _measured(one, target, bench, games, plan)]
             curves += [{**about, **row} for row in _curves(one, games.get(target, {}), plan)]
-    return Done(explanations, scores, curves, len(bench.case.cache))
+    return Done(explanations, scores, curves, bench.case.cache.rows_run)
 
 
 def open_bench(classifier: Classifier, record: Record, plan: Plan) -> Bench:

@@ -1,31 +1,21 @@
 """What a model must offer to be explained: three small protocols, each a step deeper into it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.example import Example
 from whylight.core.labels import Labels, ScoreSpace, Target
+from whylight.views.cache import Cache
 from whylight.views.gradient import GradientView
 from whylight.views.meter import Meter
 from whylight.views.positions import Pieces
 from whylight.views.trace import TraceView
 
 Outcomes = Callable[[Bools], Floats]
-"""Keep masks `[coalitions, features]` -> logits `[coalitions, labels]`."""
-
-
-class Answer(NamedTuple):
-    """What a model said of one input row, and the seconds that it took."""
-
-    logits: Floats
-    seconds: float
-
-
-Cache = dict[bytes, Answer]
-"""Answers by input row; shared by all methods and metrics of one case."""
+"""Keep masks `[coalitions, features]` -> logits `[coalitions, columns]`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +62,18 @@ class Classifier(Protocol):
         """Cut an example into features."""
         ...
 
-    def outcomes(self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter) -> Outcomes:
-        """Return the function from coalitions to logits; a long text is one function, the mean over its windows."""
+    def outcomes(
+        self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
+    ) -> Outcomes:
+        """Return the function from coalitions to logits; a long text is one function, the mean over its windows.
+
+        Args:
+            encoded: The text.
+            remover: What "removed" means.
+            cache: Answers that are known already, to be added to.
+            meter: Where passes are counted.
+            columns: The columns that are wanted, in this order; all if left out.
+        """
         ...
 
 

@@ -87,9 +87,8 @@ class GradientView:
         """
         parts = []
         for indices in self._batches(count):
-            parts.append(self._score(points(indices)))
+            parts.append(self._forward(points(indices)))
             progress.advance(len(indices))
-        self.meter.forward += count
         return torch.cat(parts)
 
     def gradients(self, points: Tensor, *, rule: Rule = "exact") -> Tensor:
@@ -98,17 +97,10 @@ class GradientView:
         With `rule="rescale"` the second half of the batch is the reference of the first (see `deeplift`).
         """
         leaf = points.detach().requires_grad_(True)  # noqa: FBT003  torch's own signature
-        with torch.enable_grad():
-            with self._rules[rule]() if rule != "exact" else nullcontext():
-                scores = self._score(leaf)
-            columns = scores.sum(0).unbind()  # rows are independent: the sum's gradient holds every row's own
-        batch = len(leaf)
-        self.meter.forward += batch
-        self.meter.backward += batch * len(columns)
-        if len(columns) > 1 and batch * leaf.shape[1] <= BATCHED_LIMIT:
-            each = torch.eye(len(columns), dtype=scores.dtype, device=scores.device)
-            return torch.autograd.grad(columns, leaf, tuple(each), is_grads_batched=True)[0]
-        return torch.stack([torch.autograd.grad(c, leaf, retain_graph=True)[0] for c in columns])
+        with torch.enable_grad(), self._rule(rule):
+            scores = self._forward(leaf)
+        self.meter.backward += scores.numel()
+        return gradient_of_each(scores, leaf)
 
     def gradient(self) -> Tensor:
         """Return the gradient at the untouched input, `[targets, positions, dims]`."""
@@ -131,6 +123,14 @@ class GradientView:
             raise ValueError("a path needs at least one point")
         return total
 
+    def _forward(self, points: Tensor) -> Tensor:
+        """Return the scores `[batch, targets]` of points that fit into one batch, and count their rows."""
+        self.meter.forward += len(points)
+        return self._score(points)
+
+    def _rule(self, rule: Rule) -> AbstractContextManager[None]:
+        return nullcontext() if rule == "exact" else self._rules[rule]()
+
     def _batches(self, count: int) -> Iterator[Tensor]:
         progress.expect(count)
         for first in range(0, count, self._row_limit):
@@ -143,3 +143,18 @@ class GradientView:
     def to_features(self, scores: Tensor) -> Floats:
         """Gather scores of positions `[targets, positions]` into scores of features `[targets, features]`."""
         return self.positions.to_features(scores)
+
+
+def gradient_of_each(scores: Tensor, leaf: Tensor) -> Tensor:
+    """Return the gradient of each target, `[targets, batch, positions, dims]`.
+
+    Args:
+        scores: `[batch, targets]`, each row a function of the same row of the leaf.
+        leaf: What to differentiate by, `[batch, positions, dims]`.
+    """
+    with torch.enable_grad():
+        columns = scores.sum(0).unbind()  # rows are independent: the sum's gradient holds every row's own
+    if len(columns) > 1 and leaf.shape[:2].numel() <= BATCHED_LIMIT:
+        each = torch.eye(len(columns), dtype=scores.dtype, device=scores.device)
+        return torch.autograd.grad(columns, leaf, tuple(each), is_grads_batched=True)[0]
+    return torch.stack([torch.autograd.grad(column, leaf, retain_graph=True)[0] for column in columns])

@@ -1,4 +1,10 @@
-"""TraceView: what one forward pass computed inside the model."""
+"""TraceView: what one forward pass computed inside the model.
+
+The head of a model reads the last layer's output through weights on its positions: `start`. It looks at the words
+through rows of attention: `rows`, of which each counts by its share, `shares`. In an ordinary model those are the rows
+of the last layer, the same for every target. In a model with label attention they are the labels' own attention, one
+row a target.
+"""
 
 from collections.abc import Callable
 
@@ -9,7 +15,7 @@ from whylight.views.positions import Positions
 
 
 class TraceView:
-    """Attention of one row.
+    """Attention of one row of an ordinary model.
 
     Args:
         attention: One tensor a layer, `[heads, positions, positions]`; row i says what position i looks at.
@@ -17,6 +23,9 @@ class TraceView:
         attention_gradient: Gives d score / d attention of the last layer, `[targets, heads, positions, positions]`.
         positions: Which feature each position belongs to.
     """
+
+    class_specific = False
+    """Whether each target has attention of its own."""
 
     def __init__(
         self,
@@ -31,6 +40,83 @@ class TraceView:
         self.attention_gradient = attention_gradient
         self.positions = positions
 
+    @property
+    def start(self) -> Tensor:
+        """How much of each position of the last layer's output the head reads, `[1 or targets, positions]`."""
+        return self.pool[None]
+
+    @property
+    def rows(self) -> Tensor:
+        """Attention that the head looks at the words through, `[1 or targets, rows, positions]`."""
+        return self.attention[-1].flatten(0, 1)[None]
+
+    @property
+    def shares(self) -> Tensor:
+        """How much each of those rows counts, `[rows]`, sums to 1."""
+        n_heads = len(self.attention[-1])
+        return self.pool.repeat(n_heads) / n_heads
+
+    def row_gradient(self) -> Tensor:
+        """Return d score / d those rows, `[targets, rows, positions]`."""
+        return self.attention_gradient().flatten(1, 2)
+
+    def layers(self) -> tuple[Tensor, ...]:
+        """Return the attention inside the encoder, the first layer first, mean over heads.
+
+        Each is `[blocks, size, size]`: positions that are encoded independently of each other form blocks of `size`
+        positions, of which the last may be filled up.
+        """
+        return tuple(layer.mean(0)[None] for layer in self.attention)
+
     def to_features(self, scores: Tensor) -> Floats:
         """Gather scores of positions `[targets, positions]` into scores of features `[targets, features]`."""
         return self.positions.to_features(scores)
+
+
+class LabelTraceView(TraceView):
+    """Attention of one row of a model in which each label has its own attention over the positions.
+
+    Args:
+        label_attention: Attention of each target, `[targets, positions]`, each row sums to 1.
+        label_gradient: Gives d score of a target / d its own attention, `[targets, positions]`.
+        encoder_attention: Gives what `layers` returns.
+        positions: Which feature each position belongs to.
+    """
+
+    class_specific = True
+
+    def __init__(
+        self,
+        label_attention: Tensor,
+        *,
+        label_gradient: Callable[[], Tensor],
+        encoder_attention: Callable[[], tuple[Tensor, ...]],
+        positions: Positions,
+    ) -> None:
+        self.label_attention = label_attention
+        self._label_gradient = label_gradient
+        self._encoder_attention = encoder_attention
+        self.positions = positions
+
+    @property
+    def start(self) -> Tensor:
+        """The labels' attention, `[targets, positions]`."""
+        return self.label_attention
+
+    @property
+    def rows(self) -> Tensor:
+        """The labels' attention, one row each, `[targets, 1, positions]`."""
+        return self.label_attention[:, None]
+
+    @property
+    def shares(self) -> Tensor:
+        """One row, which counts alone, `[1]`."""
+        return self.label_attention.new_ones(1)
+
+    def row_gradient(self) -> Tensor:
+        """Return d score / d the label's own attention, `[targets, 1, positions]`."""
+        return self._label_gradient()[:, None]
+
+    def layers(self) -> tuple[Tensor, ...]:
+        """Return the attention inside the chunks, the first layer first, mean over heads, `[chunks, size, size]`."""
+        return self._encoder_attention()

@@ -8,7 +8,7 @@ decoders are one computation, with keys k_n and values v_n of the tokens and a q
     cross (PLM-CA)    k = W_k h          v = W_v h + b_v    y_j = w . LayerNorm(r_j) + b, w and b of all labels alike
     laat  (PLM-ICD)   k = tanh(W_1 h)    v = h              y_j = w_j . r_j + b_j, the queries c_j are the rows of W_2
 
-There is no division by sqrt(D), as published.
+There is no division by sqrt(D), as published. Stretches of a document can be read one by one, see `summaries`.
 
 Reference: Edin et al. 2024, appendix A (cross); Huang et al. 2022 and Vu et al. 2020 (laat).
 
@@ -26,6 +26,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from whylight.models.networks import summaries
+
 
 class LabelAttention(nn.Module, ABC):
     """What the decoders share.
@@ -35,6 +37,8 @@ class LabelAttention(nn.Module, ABC):
         n_labels: Number of labels.
     """
 
+    width: int
+    """Numbers that a logit needs of a reading."""
     _gradient_checkpointing_func: Callable[..., Tensor]
     """Set by transformers, together with the flag below, when gradient checkpointing is switched on."""
 
@@ -48,8 +52,42 @@ class LabelAttention(nn.Module, ABC):
         """Return what queries are compared with and what is then read, each `[batch, tokens, size]`."""
 
     @abstractmethod
+    def project(self, readings: Tensor, labels: Tensor) -> Tensor:
+        """Reduce readings `[..., labels, size]` to what is needed of them, linearly: `[..., labels, width]`."""
+
+    @abstractmethod
+    def answer(self, projected: Tensor, labels: Tensor) -> Tensor:
+        """Turn the projected readings `[..., labels, width]` of some labels into their logits `[..., labels]`."""
+
     def read(self, readings: Tensor, labels: Tensor) -> Tensor:
-        """Turn the readings `[batch, labels, size]` of some labels into their logits `[batch, labels]`."""
+        """Turn the readings `[..., labels, size]` of some labels into their logits `[..., labels]`."""
+        return self.answer(self.project(readings, labels), labels)
+
+    def summarise(self, hidden: Tensor, mask: Tensor, *, labels: Tensor, block: int) -> Tensor:
+        """Return what stretches of documents contribute to some labels, a summary each.
+
+        Args:
+            hidden: Encoded tokens `[batch, tokens, size]`.
+            mask: `[batch, tokens]`, true or 1 at real tokens, of which each row has one.
+            labels: Indices of the labels that read.
+            block: Labels that read at once.
+
+        Returns:
+            `[batch, labels, 2 + width]`, in single precision at least.
+        """
+        keys, values = self.keys_and_values(hidden)
+        real = mask.bool()[:, None]
+        precise = torch.promote_types(values.dtype, torch.float32)  # sums of exponentials over a long document
+        blocks = []
+        for some in torch.split(labels, block):
+            summary = summaries.of_scores(self._scores(keys, real, some).to(precise), values.to(precise))
+            top, mass, sums = torch.split(summary, [1, 1, values.shape[-1]], dim=-1)
+            blocks.append(torch.cat([top, mass, self.project(sums, some)], dim=-1))
+        return torch.cat(blocks, dim=1)
+
+    def answer_summary(self, summary: Tensor, labels: Tensor) -> Tensor:
+        """Return the logits `[..., labels]` of documents that were read into summaries `[..., labels, 2 + width]`."""
+        return self.answer(summaries.reading(summary).to(self.queries.weight.dtype), labels)
 
     def forward(
         self, hidden: Tensor, mask: Tensor, *, labels: Tensor, block: int, output_attention: bool = False
@@ -85,9 +123,12 @@ class LabelAttention(nn.Module, ABC):
         return run(keys, values)
 
     def _attend(self, keys: Tensor, real: Tensor, labels: Tensor) -> Tensor:
+        return self._scores(keys, real, labels).softmax(dim=-1)
+
+    def _scores(self, keys: Tensor, real: Tensor, labels: Tensor) -> Tensor:
         scores = self.queries.weight[labels] @ keys.transpose(1, 2)  # [batch, labels, tokens]
         # not -inf: a row of padding alone would become NaN, and its gradient would spoil the whole batch
-        return scores.masked_fill(~real, torch.finfo(scores.dtype).min).softmax(dim=-1)
+        return scores.masked_fill(~real, torch.finfo(scores.dtype).min)
 
 
 class CrossAttention(LabelAttention):
@@ -95,6 +136,7 @@ class CrossAttention(LabelAttention):
 
     def __init__(self, size: int, n_labels: int) -> None:
         super().__init__(size, n_labels)
+        self.width = size
         self.key = nn.Linear(size, size, bias=False)
         self.value = nn.Linear(size, size)
         self.norm = nn.LayerNorm(size)
@@ -104,9 +146,13 @@ class CrossAttention(LabelAttention):
         """Return W_k h and W_v h + b_v."""
         return self.key(hidden), self.value(hidden)
 
-    def read(self, readings: Tensor, labels: Tensor) -> Tensor:  # noqa: ARG002  all labels are read alike
+    def project(self, readings: Tensor, labels: Tensor) -> Tensor:  # noqa: ARG002  all labels are read alike
+        """Return r_j: the norm needs all of it."""
+        return readings
+
+    def answer(self, projected: Tensor, labels: Tensor) -> Tensor:  # noqa: ARG002  all labels are read alike
         """Return w . LayerNorm(r_j) + b."""
-        logits: Tensor = self.output(self.norm(readings))
+        logits: Tensor = self.output(self.norm(projected))
         return logits.squeeze(-1)
 
 
@@ -115,6 +161,7 @@ class LaatAttention(LabelAttention):
 
     def __init__(self, size: int, n_labels: int) -> None:
         super().__init__(size, n_labels)
+        self.width = 1
         self.key = nn.Linear(size, size, bias=False)
         self.output = nn.Linear(size, n_labels)
 
@@ -122,9 +169,13 @@ class LaatAttention(LabelAttention):
         """Return tanh(W_1 h) and h."""
         return torch.tanh(self.key(hidden)), hidden
 
-    def read(self, readings: Tensor, labels: Tensor) -> Tensor:
+    def project(self, readings: Tensor, labels: Tensor) -> Tensor:
+        """Return w_j . r_j, all that the logit needs, so that a summary is three numbers."""
+        return (readings * self.output.weight[labels]).sum(dim=-1, keepdim=True)
+
+    def answer(self, projected: Tensor, labels: Tensor) -> Tensor:
         """Return w_j . r_j + b_j."""
-        return (readings * self.output.weight[labels]).sum(dim=-1) + self.output.bias[labels]
+        return projected.squeeze(-1) + self.output.bias[labels]
 
 
 DECODERS: dict[str, type[CrossAttention | LaatAttention]] = {"cross": CrossAttention, "laat": LaatAttention}

@@ -184,6 +184,16 @@ class PlmCaForSequenceClassification(PreTrainedModel):  # type: ignore[misc]  # 
         hidden: Tensor = self._encode(input_ids, mask, token_type_ids).last_hidden_state
         return hidden
 
+    def chunk_attention(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
+        """Return the attention inside chunks, a layer each `[chunks, heads, tokens, tokens]` (needs `eager` attention).
+
+        Empty where the encoder does not give it out.
+        """
+        encoded = self._encode(input_ids, attention_mask, token_type_ids, output_attentions=True)
+        return tuple(encoded.get("attentions") or ())
+
     def decode(
         self, hidden: Tensor, mask: Tensor, *, labels: LabelSelection = None, output_label_attention: bool = False
     ) -> tuple[Tensor, Tensor | None]:

@@ -1,0 +1,73 @@
+"""Applying a method to a case: part by part, and adding up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from whylight.core.arrays import Floats
+from whylight.core.errors import ModelError
+from whylight.core.explanation import JsonValue
+from whylight.core.registry import Spec
+from whylight.facade import provide
+from whylight.facade.case import Case
+from whylight.views.classifier import Request
+from whylight.views.game import Game
+from whylight.views.gradient import GradientView
+from whylight.views.trace import TraceView
+
+Settings = Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Applied:
+    """What a method gave.
+
+    Attributes:
+        scores: `[targets, features]`, or one row where the targets share it.
+        completeness_gap: Per target, where the method promises completeness.
+        settings: The settings, with what `auto` stood for.
+        class_specific: Whether each target has its own row.
+    """
+
+    scores: Floats
+    completeness_gap: tuple[float, ...] | None
+    settings: Settings
+    class_specific: bool
+
+
+def apply(case: Case, spec: Spec, settings: Settings, request: Request, *, remover: str) -> Applied:
+    """Apply a method, whose settings are complete, to every part of a case and add up."""
+    n_targets, specific = len(request.targets), bool(spec.facts["class_specific"])
+    scores, gap = np.zeros((n_targets, case.encoded.n_features)), np.zeros(n_targets)
+    promised = spec.facts["complete"] and settings.get("pooling", "sum") == "sum"
+    for part in provide.parts(case, spec, request, remover=remover):
+        specific = specific or any(isinstance(view, TraceView) and view.class_specific for view in part.views)
+        settings = _resolved(settings, part.views)
+        own = np.asarray(spec.function(*part.views, **settings), dtype=np.float64)
+        expected = (part.targets.stop - part.targets.start if specific else 1, len(part.features))
+        if own.shape != expected:
+            raise ModelError(f"'{spec.name}' returned shape {own.shape} instead of {expected}.")
+        scores[part.targets, part.features] += own * part.weights
+        promised = promised and part.complete
+        if promised:
+            gap[part.targets] += (own.sum(axis=1) - _difference(part.views[0], settings)) * part.weights[0]
+    rows = n_targets if specific else 1
+    return Applied(scores[:rows], tuple(gap[:rows].tolist()) if promised else None, settings, specific)
+
+
+def _resolved(settings: Settings, views: tuple[Any, ...]) -> Settings:
+    """Name in the receipt the baseline that `auto` stands for."""
+    for view in views:
+        if isinstance(view, GradientView) and "baseline" in settings:
+            name: Any = settings["baseline"]
+            return {**settings, "baseline": view.baseline_name(name)}
+    return settings
+
+
+def _difference(view: Game | GradientView, settings: Mapping[str, Any]) -> Floats:
+    """Return score(input) - score(baseline), what complete scores sum to."""
+    if isinstance(view, Game):
+        return view.full - view.empty
+    return view.score(view.inputs) - view.score(view.baseline(settings["baseline"]))

@@ -1,0 +1,194 @@
+"""One document in front of a PLM-CA network, as a function of its word embeddings.
+
+The logit of a label is a function of the document's merged summary (see `networks.summaries`), and a chunk enters it
+through its own summary alone. So the gradient by the tokens of a chunk is that of
+
+    f(merge(own summary, summaries of the others held constant)),
+
+and is taken a few chunks at a time: only their activations stand in memory, however long the document is.
+Cost: one forward pass to know the summaries, one more with a graph, and one backward pass a target. Chunks that a point
+leaves as they are in the document are not encoded again.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from whylight.core.encoded import Rows
+from whylight.models.networks import summaries
+from whylight.models.networks.plm_ca import PlmCaForSequenceClassification, cut_chunks
+from whylight.models.unchanged import exchange, unchanged, word_embeddings
+from whylight.views.gradient import GradientView, Rule, gradient_of_each
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """The chunks of one document and the labels that read it.
+
+    Attributes:
+        model: The network.
+        ids: `[chunks, size]`.
+        mask: `[chunks, size]`, true at real tokens.
+        types: `[chunks, size]`.
+        labels: The network's labels that are needed, `[labels]`.
+        scores: Logits of those labels `[batch, labels]` -> scores `[batch, targets]`.
+        rows_at_once: Chunks that may go through the encoder in one batch.
+    """
+
+    model: PlmCaForSequenceClassification
+    ids: Tensor
+    mask: Tensor
+    types: Tensor
+    labels: Tensor
+    scores: Callable[[Tensor], Tensor]
+    rows_at_once: int
+
+    @property
+    def n_chunks(self) -> int:
+        """Number of chunks."""
+        return len(self.ids)
+
+    def groups(self, points: int = 1) -> Iterator[slice]:
+        """Yield chunks that go through the encoder together, for so many points at once."""
+        step = max(1, self.rows_at_once // points)
+        return (slice(first, min(first + step, self.n_chunks)) for first in range(0, self.n_chunks, step))
+
+    def hidden(self) -> Tensor:
+        """Return the encoded tokens of the document as it is, without gradient, `[tokens, size]`."""
+        with unchanged(self.model), torch.no_grad():
+            parts = [self.model.encode_chunks(*self._inputs(chunks)) for chunks in self.groups()]
+        return torch.cat(parts)[self.mask]
+
+    def attention(self) -> tuple[Tensor, ...]:
+        """Return the attention inside the chunks, a layer each, mean over heads, `[chunks, size, size]`."""
+        with unchanged(self.model), torch.no_grad():
+            parts = [
+                [layer.mean(1) for layer in self.model.chunk_attention(*self._inputs(chunks))]
+                for chunks in self.groups()
+            ]
+        return tuple(torch.cat(layer) for layer in zip(*parts, strict=True))
+
+    def summaries(self, rows: Tensor, chunks: slice | Tensor) -> Tensor:
+        """Summarise word embeddings `[rows, size, dims]` that stand in the place of some chunks, one row each."""
+        ids, mask, types = self._inputs(chunks)
+        with unchanged(self.model), word_embeddings(self.model, partial(exchange, rows)):
+            hidden = self.model.encode_chunks(ids, mask, types)
+            summary: Tensor = self.model.decoder.summarise(
+                hidden, mask, labels=self.labels, block=self.model.config.label_block
+            )
+        return summary
+
+    def read(self, parts: Tensor) -> Tensor:
+        """Return the scores `[batch, targets]` of summaries `[batch, parts, labels, 2 + width]`."""
+        with unchanged(self.model):
+            return self.scores(self.model.decoder.answer_summary(summaries.merge(parts), self.labels))
+
+    def _inputs(self, chunks: slice | Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self.ids[chunks], self.mask[chunks], self.types[chunks]
+
+
+class DocumentGradientView(GradientView):
+    """A document as a differentiable function of its word embeddings.
+
+    Args:
+        document: The document.
+        inputs: Its word embeddings, `[tokens, dims]`.
+        **options: Those of `GradientView`.
+    """
+
+    def __init__(self, document: Document, inputs: Tensor, **options: Any) -> None:  # noqa: ANN401  a view's own
+        super().__init__(self._forward, inputs, **options)
+        self._document = document
+        self._own = self._cut(inputs[None])[0]
+        self._known: dict[int, Tensor] = {}
+
+    def gradients(self, points: Tensor, *, rule: Rule = "exact") -> Tensor:
+        """Return d score / d point, `[targets, batch, positions, dims]`, for points `[batch, positions, dims]`."""
+        document, size = self._document, self._own.shape[1]
+        groups = list(document.groups(len(points)))
+        fixed = self._summaries(points) if len(groups) > 1 else None
+        found: Tensor | None = None
+        for chunks in groups:
+            tokens = slice(chunks.start * size, min(chunks.stop * size, points.shape[1]))
+            leaf = points[:, tokens].detach().requires_grad_(True)  # noqa: FBT003  torch's own signature
+            with torch.enable_grad(), self._rule(rule):
+                scores = self._scores_of(leaf, chunks, fixed)
+            self.meter.backward += scores.numel() * (chunks.stop - chunks.start)
+            if found is None:
+                found = points.new_empty(scores.shape[1], *points.shape)
+            found[:, :, tokens] = gradient_of_each(scores, leaf)
+        if found is None:
+            raise ValueError("a document has at least one chunk")
+        return found
+
+    def _scores_of(self, leaf: Tensor, chunks: slice, fixed: Tensor | None) -> Tensor:
+        """Return scores as a function of a few chunks, `[batch, targets]`; summaries of the others are constants."""
+        batch, count = len(leaf), chunks.stop - chunks.start
+        numbers = torch.arange(chunks.start, chunks.stop, device=leaf.device).repeat(batch)
+        own = self._document.summaries(self._cut(leaf).flatten(0, 1), numbers)
+        self.meter.forward += len(numbers)
+        others = [] if fixed is None else [fixed[:, : chunks.start], fixed[:, chunks.stop :]]
+        return self._document.read(torch.cat([own.reshape(batch, count, *own.shape[1:]), *others], dim=1))
+
+    def _forward(self, points: Tensor) -> Tensor:
+        return self._document.read(self._summaries(points))
+
+    @torch.no_grad()
+    def _summaries(self, points: Tensor) -> Tensor:
+        """Return the summaries of all chunks, `[batch, chunks, labels, 2 + width]`."""
+        rows = self._cut(points)
+        changed = (rows != self._own).flatten(2).any(dim=-1)
+        self._learn([number for number in (~changed).any(dim=0).nonzero()[:, 0].tolist() if number not in self._known])
+        fresh = iter(self._encoded(rows[changed], changed.nonzero()[:, 1]) if bool(changed.any()) else ())
+        parts = [next(fresh) if new else self._known[i] for row in changed.tolist() for i, new in enumerate(row)]
+        return torch.stack(parts).reshape(*changed.shape, *parts[0].shape)
+
+    def _learn(self, chunks: list[int]) -> None:
+        """Encode some chunks as they are in the document; points that leave them so share that."""
+        if chunks:
+            numbers = torch.as_tensor(chunks, device=self.inputs.device)
+            self._known.update(zip(chunks, self._encoded(self._own[numbers], numbers), strict=True))
+
+    def _encoded(self, rows: Tensor, chunks: Tensor) -> Tensor:
+        self.meter.forward += len(rows)
+        step = self._document.rows_at_once
+        pairs = zip(torch.split(rows, step), torch.split(chunks, step), strict=True)
+        return torch.cat([self._document.summaries(some, numbers) for some, numbers in pairs])
+
+    def _cut(self, points: Tensor) -> Tensor:
+        """Cut points `[batch, tokens, dims]` into chunks `[batch, chunks, size, dims]`."""
+        return cut_chunks(points, size=self._document.ids.shape[1])
+
+
+def document_of(
+    model: PlmCaForSequenceClassification,
+    rows: Rows,
+    *,
+    labels: Sequence[int],
+    scores: Callable[[Tensor], Tensor],
+    token_budget: int,
+) -> Document:
+    """Lay out the one document of a row for a network.
+
+    Args:
+        model: The network.
+        rows: The document.
+        labels: The network's labels that are needed.
+        scores: Logits of those labels `[batch, labels]` -> scores `[batch, targets]`.
+        token_budget: Tokens that may go through the encoder at once.
+    """
+    size = min(model.config.chunk_size, rows.ids.shape[1])
+    ids, types = (torch.as_tensor(values, device=model.device) for values in (rows.ids, rows.types))
+    return Document(
+        model,
+        cut_chunks(ids, size=size, fill=model.config.pad_token_id or 0)[0],
+        cut_chunks(torch.ones_like(ids), size=size)[0].bool(),
+        cut_chunks(types, size=size)[0],
+        torch.as_tensor(labels, device=model.device),
+        scores,
+        max(1, token_budget // size),
+    )
