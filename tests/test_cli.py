@@ -60,11 +60,13 @@ def test_json_has_the_documented_keys(cli: Any) -> None:
     row = json.loads(out)
     documented = {
         "text", "pair", "model", "method", "settings", "unit", "remover", "score", "target", "prediction", "features",
-        "completeness_gap", "seconds", "forward_passes", "backward_passes", "notes",
+        "evidence", "completeness_gap", "seconds", "forward_passes", "backward_passes", "notes",
     }  # fmt: skip
     assert documented <= set(row)
     assert row["settings"]["samples"] == 20
     assert set(row["features"][0]) == {"part", "start", "end", "text", "score"}
+    assert set(row["target"]) == {"index", "label", "probability", "threshold"}
+    assert all(set(one) == {"part", "start", "end", "text", "score", "before", "after"} for one in row["evidence"])
 
 
 def test_the_strongest_words_are_printed_without_colour(cli: Any) -> None:
@@ -116,6 +118,30 @@ def test_targets_may_be_repeated(cli: Any) -> None:
     arguments = ("--target", "positive", "--target", "0", "--method", "input_x_gradient", "--format", "json")
     rows = [json.loads(line) for line in cli("explain", "A good film.", *arguments)[1].splitlines()]
     assert [row["target"]["label"] for row in rows] == ["positive", "negative"]
+
+
+def test_every_label_of_a_multi_label_model_has_its_threshold_and_its_evidence(cli: Any, folder: Path) -> None:
+    arguments = ("explain", SHOWN, "--model", str(folder), "--target", "all", "--method", "occlusion")
+    rows = [json.loads(line) for line in cli(*arguments, "--format", "json")[1].splitlines()]
+    assert [row["target"]["threshold"] for row in rows] == [0.5] * 3
+    assert [row["target"]["probability"] for row in rows] == [row["target_probability"] for row in rows]
+    assert all(SHOWN[one["start"] : one["end"]] == one["text"] for row in rows for one in row["evidence"])
+    assert any(row["evidence"] for row in rows)
+    printed = cli(*arguments)[1]
+    assert printed.count("threshold 0.50)?") == printed.count("evidence:") == 3
+
+
+def test_evidence_can_be_cut_and_switched_off(cli: Any) -> None:
+    arguments = ("explain", SHOWN, "--method", "saliency", "--target", "all")
+    assert len(json.loads(cli(*arguments, "--format", "json")[1].splitlines()[0])["evidence"]) > 1
+    row = json.loads(cli(*arguments, "--format", "json", "--evidence", "1")[1].splitlines()[0])
+    assert len(row["evidence"]) == 1
+    assert "not listed" in cli(*arguments, "--evidence", "1")[1]
+    row = json.loads(cli(*arguments, "--format", "json", "--evidence", "0")[1].splitlines()[0])
+    assert row["evidence"] is None
+    assert "evidence" not in cli(*arguments, "--evidence", "0")[1]
+    assert "Evidence" in cli(*arguments, "--format", "html")[1]
+    assert "Evidence" not in cli(*arguments, "--format", "html", "--evidence", "0")[1]
 
 
 def test_output_survives_a_terminal_without_unicode(tmp_path: Path) -> None:
@@ -177,6 +203,7 @@ def _mistakes(tmp_path: Path, folder: Path) -> dict[str, tuple[list[str], str]]:
         "no folder for the output": (["a film", "--out", str(tmp_path / "no" / "x.html")], "no folder"),
         "unknown head": (["a film", "--head", "tanh"], "sigmoid"),
         "limit too large": (["a film", "--max-tokens", "9999"], "512"),
+        "less than no evidence": (["a film", "--evidence", "-1"], "0 (none) or more"),
     }
 
 

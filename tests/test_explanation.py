@@ -33,7 +33,10 @@ def test_json_has_the_promised_keys_and_slices_back(method: str, given_: Any) ->
         assert set(KEYS) <= set(one)
         assert [key for key in one if key in KEYS] == KEYS
         assert (one["text"], one["pair"]) == parts
-        assert one["target"] == {"index": number, "label": f"LABEL_{number}"}
+        probability = explanation.prediction.probabilities[number]
+        assert one["target"] == {
+            "index": number, "label": f"LABEL_{number}", "probability": probability, "threshold": None
+        }  # fmt: skip
         assert set(one["prediction"]) == {"index", "label", "probability"}
         assert len(one["features"]) == len(explanation.spans)
         for feature, score in zip(one["features"], explanation.row(explanation.targets[number]), strict=True):

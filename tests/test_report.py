@@ -229,8 +229,8 @@ def test_several_targets_give_one_row_each_and_class_agnostic_methods_one_in_all
     same = explanation("good bad", [0.2, 0.8], targets=(0, 1), method="attention", signed=False, class_specific=False)
     document = Document(page([both, same]))
     assert [[title for title, _, _ in row] for row in document.spans] == [["+1", "-1"], ["-3", "+3"], ["0.2", "0.8"]]
-    assert re.search(r"Why\s+negative\?\s+33.3%", document.visible)
-    assert re.search(r"Why\s+positive\?\s+66.7%\s+predicted", document.visible)
+    assert re.search(r"Why\s+negative\?\s+probability 0.33\s", document.visible)
+    assert re.search(r"Why\s+positive\?\s+predicted\s+probability 0.67\s", document.visible)
     assert "Same for every label" in document.visible
     assert len(document.with_class("card")) == 1
     printed = terminal(both, same)

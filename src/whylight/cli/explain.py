@@ -10,6 +10,7 @@ from typing import Annotated, TextIO, cast
 import typer
 from rich.console import Console
 
+from whylight.core import evidence as evidence_rule
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.explanation import Explanation
 from whylight.core.labels import HEADS, Head
@@ -75,6 +76,9 @@ def explain(  # noqa: PLR0913  one parameter an option
     output_format: Annotated[
         Format, typer.Option("--format", help="text, json (one object a line) or html.")
     ] = Format.text,
+    evidence: Annotated[
+        int, typer.Option(metavar="N", help="List at most N stretches of text that carry each label; 0 for none.")
+    ] = evidence_rule.SPANS,
     out: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
     head: Annotated[
         str | None, typer.Option(help="softmax, sigmoid or binary, where the model does not say which.")
@@ -87,6 +91,7 @@ def explain(  # noqa: PLR0913  one parameter an option
     """Say which words made a classifier decide."""
     inputs = _with_pair(_texts(texts or [], file, lines=lines), pair)
     given = parse_settings(settings or [])
+    evidence_rule.check(spans=evidence)
     _refuse_missing_folder(out)
     from whylight.facade.explain import Options, explain_all  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
@@ -96,7 +101,7 @@ def explain(  # noqa: PLR0913  one parameter an option
     )
     classifier = load(model, head=parse_head(head), max_tokens=max_tokens, allow_pickle=allow_pickle)
     explanations = explain_all(classifier, inputs, methods=method or None, options=options, settings=given)
-    _show(explanations, output_format, out)
+    _show(explanations, output_format, out, evidence=evidence)
 
 
 explain.__doc__ = f"{explain.__doc__}\n{EXAMPLES}"
@@ -159,11 +164,11 @@ def _refuse_missing_folder(out: Path | None) -> None:
         raise InputError(f"cannot write '{out}': there is no folder '{out.parent}'.")
 
 
-def _show(explanations: list[Explanation], output_format: Format, out: Path | None) -> None:
+def _show(explanations: list[Explanation], output_format: Format, out: Path | None, *, evidence: int) -> None:
     if output_format is Format.text and out is None:
-        terminal.render(explanations, console=Console())
+        terminal.render(explanations, console=Console(), evidence=evidence)
         return
-    content = _content(explanations, output_format)
+    content = _content(explanations, output_format, evidence=evidence)
     if out is None:
         _use_utf8(sys.stdout)
         sys.stdout.write(content)
@@ -177,11 +182,11 @@ def _use_utf8(stream: TextIO) -> None:
         stream.reconfigure(encoding="utf-8")
 
 
-def _content(explanations: list[Explanation], output_format: Format) -> str:
+def _content(explanations: list[Explanation], output_format: Format, *, evidence: int) -> str:
     if output_format is Format.json:
-        return "".join(f"{one.to_json()}\n" for one in explanations)
+        return "".join(f"{one.to_json(evidence=evidence)}\n" for one in explanations)
     if output_format is Format.html:
-        return page.page(explanations)
+        return page.page(explanations, evidence=evidence)
     plain = Console(file=StringIO(), width=PLAIN_WIDTH)
-    terminal.render(explanations, console=plain)
+    terminal.render(explanations, console=plain, evidence=evidence)
     return cast("StringIO", plain.file).getvalue()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from whylight.core.arrays import Floats
 from whylight.core.errors import WhylightError
+from whylight.core.evidence import SPANS, evidence as evidence_for
 from whylight.core.example import Example, Span
 from whylight.core.labels import Target
 
@@ -26,6 +27,7 @@ class Prediction:
         probability: Its probability.
         probabilities: Probabilities of all labels.
         predicted: Columns of all labels that it predicts, most probable first; several only in a multi-label model.
+        threshold: Probability above which a label is predicted, in a multi-label model; None in others.
     """
 
     index: int
@@ -33,6 +35,7 @@ class Prediction:
     probability: float
     probabilities: tuple[float, ...]
     predicted: tuple[int, ...]
+    threshold: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +110,23 @@ class Explanation:
         row = self.row(self._one(target))
         return [(self.example.slice(s), float(v)) for s, v in zip(self.spans, row, strict=True)]
 
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Return one JSON-ready object a target, in the form of `whylight explain --format json`."""
-        return [self._as_dict(number, target) for number, target in enumerate(self.targets)]
+    def to_dicts(self, *, evidence: int = SPANS) -> list[dict[str, Any]]:
+        """Return one JSON-ready object a target, in the form of `whylight explain --format json`.
 
-    def to_json(self) -> str:
-        """Return JSON lines, one object a target."""
-        return "\n".join(json.dumps(one, ensure_ascii=False, allow_nan=False) for one in self.to_dicts())
+        Args:
+            evidence: How many evidence spans a target has at most; with 0 nobody looks, and they are None.
+        """
+        return [self._as_dict(number, target, evidence) for number, target in enumerate(self.targets)]
+
+    def to_json(self, *, evidence: int = SPANS) -> str:
+        """Return JSON lines, one object a target.
+
+        Args:
+            evidence: As in `to_dicts`.
+        """
+        return "\n".join(
+            json.dumps(one, ensure_ascii=False, allow_nan=False) for one in self.to_dicts(evidence=evidence)
+        )
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a pandas frame with one row for each target and feature."""
@@ -124,7 +137,7 @@ class Explanation:
         columns = ("method", "target", "part", "start", "end", "text", "score")
         rows = [
             (one["method"], one["target"]["label"], *(feature[name] for name in columns[2:]))
-            for one in self.to_dicts()
+            for one in self.to_dicts(evidence=0)
             for feature in one["features"]
         ]
         return pd.DataFrame(rows, columns=list(columns))
@@ -140,8 +153,9 @@ class Explanation:
                 return candidate
         raise WhylightError(f"say which target you mean: {', '.join(t.label for t in self.targets)}.")
 
-    def _as_dict(self, number: int, target: Target) -> dict[str, Any]:
+    def _as_dict(self, number: int, target: Target, evidence: int) -> dict[str, Any]:
         receipt, gap = self.provenance, self.provenance.completeness_gap
+        probability, threshold = self.prediction.probabilities[target.index], self.prediction.threshold
         return {
             "text": self.example.text,
             "pair": self.example.pair,
@@ -153,20 +167,40 @@ class Explanation:
             "score": receipt.score,
             "signed": receipt.signed,
             "class_specific": receipt.class_specific,
-            "target": {"index": target.index, "label": target.label},
+            "target": {
+                "index": target.index,
+                "label": target.label,
+                "probability": probability,
+                "threshold": threshold,
+            },
             "prediction": {
                 "index": self.prediction.index,
                 "label": self.prediction.label,
                 "probability": self.prediction.probability,
             },
-            "target_probability": self.prediction.probabilities[target.index],
+            "target_probability": probability,
             "features": [
                 {"part": s.part, "start": s.start, "end": s.end, "text": self.example.slice(s), "score": float(v)}
                 for s, v in zip(self.spans, self.row(target), strict=True)
             ],
+            "evidence": self._evidence(target, evidence) if evidence else None,
             "completeness_gap": None if gap is None else gap[number],
             "seconds": receipt.seconds,
             "forward_passes": receipt.forward_passes,
             "backward_passes": receipt.backward_passes,
             "notes": list(receipt.notes),
         }
+
+    def _evidence(self, target: Target, spans: int) -> list[dict[str, Any]]:
+        return [
+            {
+                "part": one.part,
+                "start": one.start,
+                "end": one.end,
+                "text": self.example.slice(one.span),
+                "score": one.score,
+                "before": one.before,
+                "after": one.after,
+            }
+            for one in evidence_for(self, target, spans=spans)
+        ]

@@ -1,22 +1,24 @@
 """What a report shows, before it is known how: one card a text, in it sections, rows and coloured pieces of text."""
 
 import json
-import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from whylight.core.arrays import Floats
+from whylight.core.evidence import SPANS
 from whylight.core.example import Example, Span
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.report.colours import steps
+from whylight.report.evidence import Decision, Ranking, decision, ranking, shown_score
 
 STRONGEST = 5
 """How many words are listed on each side."""
+GLANCE = 40
+"""A text of up to so many words is taken in at a glance: its evidence needs no context."""
 SAME = "same for every label"
-_TINY = 1e-4
 _NEGLIGIBLE = 0.005
 """Share of the row's largest magnitude that a word needs in order to be listed; below it would be shown as 0."""
 
@@ -60,6 +62,7 @@ class Row:
         parts: The pieces of each part of the example, in reading order.
         strongest: Words that speak for the label, or the most important ones.
         against: Words that speak against the label.
+        evidence: The spans that carry the decision, or None where they are switched off.
     """
 
     method: str
@@ -71,16 +74,26 @@ class Row:
     parts: tuple[tuple[Piece, ...], ...]
     strongest: tuple[Word, ...]
     against: tuple[Word, ...]
+    evidence: Ranking | None
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The rows that explain one label; `label` is None for rows that hold for every label alike."""
+    """The rows that explain one label; `label` is None for rows that hold for every label alike.
+
+    Attributes:
+        label: The label.
+        probability: Its probability in percent.
+        predicted: Whether the model predicts it.
+        rows: The rows.
+        decisions: Probability and threshold of the label; of rows for all, of labels that have no section of their own.
+    """
 
     label: str | None
     probability: str
     predicted: bool
     rows: tuple[Row, ...]
+    decisions: tuple[tuple[str, Decision], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +107,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Everything about one text under one model."""
+    """Everything about one text under one model; `words` and `labels` are counts, `others` of labels also predicted."""
 
     example: Example
     model: str
@@ -104,14 +117,22 @@ class Card:
     sections: tuple[Section, ...]
     notes: tuple[str, ...]
     receipts: tuple[Receipt, ...]
+    words: int
+    labels: int
+    others: int
 
 
-def cards(explanations: Sequence[Explanation]) -> list[Card]:
-    """Gather the explanations of the same text, model and prediction, in order of first appearance."""
+def cards(explanations: Sequence[Explanation], *, evidence: int = SPANS) -> list[Card]:
+    """Gather the explanations of the same text, model and prediction, in order of first appearance.
+
+    Args:
+        explanations: What to show.
+        evidence: How many evidence spans a row has at most; 0 for none.
+    """
     groups: dict[Hashable, list[Explanation]] = {}
     for one in explanations:
         groups.setdefault((one.example, one.provenance.model, one.prediction), []).append(one)
-    return [_card(group) for group in groups.values()]
+    return [_card(group, evidence) for group in groups.values()]
 
 
 def percentage(probability: float) -> str:
@@ -123,21 +144,12 @@ def percentage(probability: float) -> str:
     return f"{probability:.1%}"
 
 
-def shown_score(score: float, *, peak: float, signed: bool) -> str:
-    """Show a score with three digits of the row's largest magnitude, so that the column lines up."""
-    sign = "+" if signed else ""
-    if peak < _TINY:
-        return f"{score:{sign}.2e}"
-    decimals = max(0, 2 - math.floor(math.log10(peak)))
-    return f"{score:{sign}.{decimals}f}"
-
-
 def exact_score(score: float, *, signed: bool) -> str:
     """Show a score with six digits."""
     return f"{score:+.6g}" if signed else f"{score:.6g}"
 
 
-def _card(group: list[Explanation]) -> Card:
+def _card(group: list[Explanation], evidence: int) -> Card:
     first, captions = group[0], _captions(group)
     prediction = first.prediction
     return Card(
@@ -146,34 +158,39 @@ def _card(group: list[Explanation]) -> Card:
         label=prediction.label,
         probability=percentage(prediction.probability),
         percent=round(100 * prediction.probability, 1),
-        sections=tuple(_sections(group, captions)),
+        sections=tuple(_sections(group, captions, evidence)),
         notes=tuple(_notes(group, captions)),
         receipts=tuple(_receipt(one, caption) for one, caption in zip(group, captions, strict=True)),
+        words=max(len(first.spans), sum(len(part.split()) for part in first.example.parts)),
+        labels=len({target for one in group for target in one.targets}),
+        others=max(0, len(prediction.predicted) - 1),
     )
 
 
-def _sections(group: list[Explanation], captions: list[str]) -> list[Section]:
+def _sections(group: list[Explanation], captions: list[str], evidence: int) -> list[Section]:
     """Put the methods of each label below each other; with one label alone, the class-agnostic ones join them."""
     targets = list(dict.fromkeys(target for one in group for target in one.targets))
-    alone = len(targets) == 1
+    alone, answer = len(targets) == 1, group[0].prediction
+    decisions = {target: decision(answer.probabilities[target.index], answer.threshold) for target in targets}
     sections = []
     for target in targets:
         rows = tuple(
-            _row(one, target, caption)
+            _row(one, target, caption, evidence)
             for one, caption in zip(group, captions, strict=True)
             if target in one.targets and (alone or one.provenance.class_specific)
         )
         if rows:
-            predicted = target.index in group[0].prediction.predicted
-            sections.append(Section(target.label, rows[0].probability, predicted, rows))
+            own = (target.label, decisions.pop(target))
+            sections.append(Section(target.label, rows[0].probability, target.index in answer.predicted, rows, (own,)))
     agnostic = [pair for pair in zip(group, captions, strict=True) if not pair[0].provenance.class_specific]
     if agnostic and not alone:
-        rows = tuple(_row(one, one.targets[0], caption) for one, caption in agnostic)
-        sections.append(Section(None, "", predicted=False, rows=rows))
+        rows = tuple(_row(one, one.targets[0], caption, evidence) for one, caption in agnostic)
+        left = tuple((target.label, one) for target, one in decisions.items())
+        sections.append(Section(None, "", predicted=False, rows=rows, decisions=left))
     return sections
 
 
-def _row(explanation: Explanation, target: Target, caption: str) -> Row:
+def _row(explanation: Explanation, target: Target, caption: str, evidence: int) -> Row:
     receipt, scores = explanation.provenance, explanation.row(target)
     parts = range(len(explanation.example.parts))
     order = np.argsort(-(scores if receipt.signed else np.abs(scores)), kind="stable")
@@ -191,6 +208,7 @@ def _row(explanation: Explanation, target: Target, caption: str) -> Row:
         parts=tuple(tuple(_pieces(explanation, scores, part)) for part in parts),
         strongest=_words(explanation, scores, positive),
         against=_words(explanation, scores, negative),
+        evidence=ranking(explanation, target, spans=evidence),
     )
 
 

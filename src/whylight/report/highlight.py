@@ -8,12 +8,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from whylight.core.explanation import Explanation
-from whylight.report.cards import Card, Piece, cards, exact_score
+from whylight.report.cards import GLANCE, Card, Piece, cards, exact_score
 from whylight.report.colours import STEPS, Scale, Scheme, scale_of, shades
 
 SCALES: tuple[Scale, ...] = ("for", "against", "importance")
 LONG = 400
 """Number of pieces above which a text scrolls in its own box on screen."""
+FOLDED = 300
+"""Number of words above which a text that is shown several times is folded below its evidence."""
 _NOT_HTML = re.compile(
     "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
     + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
@@ -38,6 +40,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(shade_class=shade_class, tooltip=tooltip, palette=palette, steps=STEPS, long=LONG)
+    made.globals.update(folded=folded, glance=GLANCE)
     return made
 
 
@@ -49,6 +52,12 @@ def shown(all_cards: list[Card]) -> dict[str, object]:
         "any_signed": any(row.signed for row in rows),
         "any_unsigned": any(not row.signed for row in rows),
     }
+
+
+def folded(card: Card) -> bool:
+    """Say whether a reader sees the evidence alone at first: a long text once for every label would bury it."""
+    rows = [row for section in card.sections for row in section.rows]
+    return card.words > FOLDED and len(rows) > 1 and all(row.evidence is not None for row in rows)
 
 
 def displayable(value: object) -> object:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whylight.core.errors import InputError
+from whylight.core.evidence import SPANS
 from whylight.core.explanation import Explanation
 from whylight.report.cards import cards
 from whylight.report.highlight import environment, shown
@@ -14,16 +15,17 @@ from whylight.report.highlight import environment, shown
 TITLE = "Why this label?"
 
 
-def page(explanations: Sequence[Explanation], *, title: str = TITLE) -> str:
+def page(explanations: Sequence[Explanation], *, title: str = TITLE, evidence: int = SPANS) -> str:
     """Return a complete HTML document.
 
     Args:
         explanations: What to show; those of the same text are placed below each other.
         title: Heading and window title.
+        evidence: How many evidence spans are listed for each label and method at most; 0 for none.
     """
     methods = list(dict.fromkeys(one.provenance.method for one in explanations))
     models = list(dict.fromkeys(one.provenance.model for one in explanations))
-    variables = shown(cards(explanations))
+    variables = shown(cards(explanations, evidence=evidence))
     return environment().get_template("page.html").render(variables, title=title, methods=methods, models=models)
 
 

@@ -3,13 +3,16 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
+from whylight.core.evidence import SPANS
 from whylight.core.explanation import Explanation
-from whylight.report.cards import SAME, Card, Piece, Row, Section, Word, cards
+from whylight.report.cards import GLANCE, SAME, Card, Piece, Row, Section, Word, cards
 from whylight.report.colours import STEPS, Scale, scale_of, shades
+from whylight.report.evidence import ELLIPSIS, Decision, Passage, Ranking
 
 WHOLE = 400
 """A text of up to so many words is shown whole."""
@@ -25,14 +28,15 @@ _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def render(explanations: Sequence[Explanation], *, console: Console) -> None:
+def render(explanations: Sequence[Explanation], *, console: Console, evidence: int = SPANS) -> None:
     """Print explanations, those of the same text below each other, and a legend at the end.
 
     Args:
         explanations: What to show.
         console: Where to print; it decides which colours there are.
+        evidence: How many evidence spans are listed for each label and method at most; 0 for none.
     """
-    all_cards = cards(explanations)
+    all_cards = cards(explanations, evidence=evidence)
     for number, card in enumerate(all_cards, start=1):
         _card(card, console, place=f"{number}/{len(all_cards)}  " if len(all_cards) > 1 else "")
     rows = [row for card in all_cards for section in card.sections for row in section.rows]
@@ -48,20 +52,26 @@ def clean(text: str) -> str:
 
 def _card(card: Card, console: Console, *, place: str) -> None:
     heading = Text().append(place, style="dim").append(f"{_line(card.label)} {card.probability}", style="bold")
+    if card.others:
+        heading.append(f" and {card.others} more label{'s' if card.others > 1 else ''}")
     _print(console, heading.append(f"  {_line(card.model)}", style="dim"))
     for note in card.notes:
         _print(console, Text(f"note: {_line(note)}", style="dim"), indent=2)
     console.print()
+    listed = card.words > GLANCE or card.labels > 1
     for section in card.sections:
+        if section.label is None and section.decisions:
+            labels = ", ".join(f"{_line(label)} ({_decision(one)})" for label, one in section.decisions)
+            _print(console, Text(f"labels: {labels}", style="dim"), indent=2)
         for row in section.rows:
-            _row(row, section, console)
+            _row(row, section, console, listed=listed)
 
 
-def _row(row: Row, section: Section, console: Console) -> None:
+def _row(row: Row, section: Section, console: Console, *, listed: bool) -> None:
     heading = Text(_line(row.method), style="bold")
     if row.caption:
         heading.append(f" ({_line(row.caption)})", style="not bold dim")
-    about = SAME if section.label is None else f"why {_line(section.label)} ({section.probability})?"
+    about = SAME if section.label is None else f"why {_line(section.label)} ({_chance(section)})?"
     heading.append(f": {about}", style="not bold")
     if row.same and section.label is not None:
         heading.append(f" [{SAME}]", style="not bold dim")
@@ -70,9 +80,70 @@ def _row(row: Row, section: Section, console: Console) -> None:
         if len(row.parts) > 1:
             _print(console, Text("first text" if number == 0 else "second text", style="dim"), indent=4)
         _print(console, _paragraph(_excerpt(pieces), signed=row.signed), indent=4)
+    if listed and row.evidence is not None:
+        for line in _evidence(row.evidence, pair=len(row.parts) > 1, width=console.width - 4):
+            _print(console, line, indent=4)
     for line in _lists(row, width=console.width - 4):
         _print(console, line, indent=4)
     console.print()
+
+
+def _chance(section: Section) -> str:
+    """Say a label's probability: in percent, or beside the threshold that it is held against."""
+    own = section.decisions[0][1]
+    return _decision(own) if own.threshold else section.probability
+
+
+def _decision(one: Decision) -> str:
+    return f"probability {one.probability}" + (f", threshold {one.threshold}" if one.threshold else "")
+
+
+def _evidence(found: Ranking, *, pair: bool, width: int) -> list[Text]:
+    """List evidence, one line a span; the span stands in marks, because there may be no bold type."""
+    if not found.passages:
+        return [Text("evidence: none, no word has a positive score", style="dim")]
+    last = len(str(len(found.passages)))
+    lines = [Text("evidence:", style="bold")]
+    for number, one in enumerate(found.passages, start=1):
+        part = ("first text: ", "second text: ")[one.part] if pair else ""
+        start = Text(f"{number:>{last}}. {one.shown}  ").append(part, style="dim")
+        lines.append(start + _passage(one, room=max(16, width - start.cell_len)))
+    more = f"{found.more} weaker {'span is' if found.more == 1 else 'spans are'} not listed"
+    return [*lines, Text(more, style="dim")] if found.more else lines
+
+
+def _passage(one: Passage, *, room: int) -> Text:
+    """Return a span with as many words of its surroundings as there is room for."""
+    span = Text(f"\u00bb{_line(one.text)}\u00ab", style="bold")
+    span.truncate(room, overflow="ellipsis")
+    before, after = _spaced(one.before), _spaced(one.after)
+    free = room - span.cell_len
+    # Half the room for each side; what the text after the span leaves over goes to the text before it, and back.
+    left = _fitting(re.findall(r"\S+\s*|\s+", before)[::-1], max(free // 2, free - cell_len(after)), end=f"{ELLIPSIS} ")
+    lead = "".join(reversed(left))
+    right = _fitting(re.findall(r"\s*\S+|\s+", after), free - cell_len(lead), end=f" {ELLIPSIS}")
+    return Text(lead, style="dim") + span + Text("".join(right), style="dim")
+
+
+def _fitting(pieces: list[str], room: int, *, end: str) -> list[str]:
+    """Return as many pieces from the first on as there is room for, and an end mark where some are left out."""
+    if cell_len("".join(pieces)) <= room:
+        return pieces
+    free = room - cell_len(end)
+    if free < 0:
+        return []
+    kept: list[str] = []
+    for piece in pieces:
+        free -= cell_len(piece)
+        if free < 0:
+            break
+        kept.append(piece)
+    return [*kept, end]
+
+
+def _spaced(text: str) -> str:
+    """Return a text on one line, with the blanks at its ends."""
+    return re.sub(r"\s+", " ", clean(text))
 
 
 def _paragraph(pieces: Iterable[Piece], *, signed: bool) -> Text:

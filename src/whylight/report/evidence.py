@@ -1,0 +1,123 @@
+"""How evidence is shown: passages on one line each, and probabilities beside the threshold that they had to pass."""
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from whylight.core.evidence import Evidence, check, evidence
+from whylight.core.example import Example
+from whylight.core.explanation import Explanation
+from whylight.core.labels import Target
+
+ELLIPSIS = "\u2026"
+LONGEST = 240
+"""Characters of a span that are shown; sentences, merged, can be a whole page."""
+_DIGITS = range(2, 7)
+_LEAST = 1e-6
+_TINY = 1e-4
+_TAIL = " .,;:!?)]"
+"""What ends a sentence or phrase whose words are cut off says nothing."""
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """An evidence span with the text around it, white space collapsed, and an ellipsis where more text follows.
+
+    Attributes:
+        part: 0 for the text, 1 for its pair.
+        before: What leads up to the span.
+        text: The span.
+        after: What follows it.
+        shown: Its score as shown.
+    """
+
+    part: int
+    before: str
+    text: str
+    after: str
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The evidence for one label, strongest first, and how many weaker spans are left out."""
+
+    passages: tuple[Passage, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A label's probability as shown, and the threshold it is held against, "" where there is none."""
+
+    probability: str
+    threshold: str
+
+
+def ranking(explanation: Explanation, target: Target, *, spans: int) -> Ranking | None:
+    """Return the evidence for a target as it is shown, or None where nobody wants it.
+
+    Args:
+        explanation: The explanation.
+        target: One of its targets.
+        spans: How many spans are shown at most; 0 for no evidence.
+    """
+    check(spans=spans)
+    if not spans:
+        return None
+    found = evidence(explanation, target, spans=len(explanation.spans))
+    peak, signed = float(np.abs(explanation.row(target)).max(initial=0.0)), explanation.provenance.signed
+    passages = tuple(
+        _passage(explanation.example, one, shown=shown_score(one.score, peak=peak, signed=signed))
+        for one in found[:spans]
+    )
+    return Ranking(passages, len(found) - len(passages))
+
+
+def decision(probability: float, threshold: float | None) -> Decision:
+    """Show a probability with as many digits as keep it from looking like 0, 1 or the threshold if it is not quite."""
+    digits = next((few for few in _DIGITS if _told_apart(probability, threshold, few)), _DIGITS[-1])
+    shown = f"{probability:.{digits}f}"
+    if 0 < probability < _LEAST or 1 - _LEAST < probability < 1:
+        digits, shown = _DIGITS[0], f"<{_LEAST:f}" if probability < _LEAST else f">{1 - _LEAST:f}"
+    return Decision(shown, "" if threshold is None else f"{threshold:.{digits}f}")
+
+
+def shown_score(score: float, *, peak: float, signed: bool) -> str:
+    """Show a score with three digits of the row's largest magnitude, so that the column lines up."""
+    sign = "+" if signed else ""
+    if peak < _TINY:
+        return f"{score:{sign}.2e}"
+    decimals = max(0, 2 - math.floor(math.log10(peak)))
+    return f"{score:{sign}.{decimals}f}"
+
+
+def _told_apart(probability: float, threshold: float | None, digits: int) -> bool:
+    """Say whether a probability, rounded, looks like nothing that matters and that it is not."""
+    others = (0.0, 1.0) if threshold is None else (0.0, 1.0, threshold)
+    return all(one == probability or f"{one:.{digits}f}" != f"{probability:.{digits}f}" for one in others)
+
+
+def _passage(example: Example, found: Evidence, *, shown: str) -> Passage:
+    before, after = _collapsed(found.before).lstrip(), _collapsed(found.after).rstrip()
+    whole = example.parts[found.part]
+    if whole[: found.start - len(found.before)].strip():
+        before = f"{ELLIPSIS} {before.lstrip(_TAIL)}"
+    if whole[found.end + len(found.after) :].strip():
+        after = f"{after} {ELLIPSIS}"
+    return Passage(found.part, before, _shortened(_collapsed(example.slice(found.span)).strip()), after, shown)
+
+
+def _shortened(text: str) -> str:
+    """Leave out the middle of a text that is too long, at white space if there is any."""
+    if len(text) <= LONGEST:
+        return text
+    half = LONGEST // 2
+    return f"{text[:half].rsplit(' ', 1)[0]} {ELLIPSIS} {text[-half:].split(' ', 1)[-1]}"
+
+
+def _collapsed(text: str) -> str:
+    return _SPACE.sub(" ", text)

@@ -1,0 +1,324 @@
+"""Evidence: the rule on explanations made by hand, and how pages and terminals show it."""
+
+import io
+import json
+import re
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from rich.console import Console
+
+from test_report import Document, explanation, terminal
+from whylight.core.errors import SettingError
+from whylight.core.evidence import Evidence, evidence
+from whylight.core.example import Span
+from whylight.core.explanation import Explanation
+from whylight.core.segment import words
+from whylight.models.load import load
+from whylight.report.evidence import decision
+from whylight.report.highlight import fragment
+from whylight.report.page import page
+from whylight.report.terminal import render
+
+NOTE = (
+    "Admitted with  worsening dyspnoea.\n\n# Acute on chronic heart failure: diuresed with furosemide, eight litres.\n"
+    "# Kidney injury, creatinine 2.9.\tUrine grew E. coli; ceftriaxone for five days. Home on day nine, in good "
+    "spirits and without complaint, to be seen again in two weeks by the nurse."
+)
+EVIL = '<script>alert(1)</script><img src=x onerror="1">'
+
+
+def found(text: str, scores: Any, **options: Any) -> list[tuple[str, float]]:
+    """The text and score of each span."""
+    one = explanation(text, scores)
+    return [(one.example.slice(e.span), round(e.score, 9)) for e in evidence(one, one.targets[0], **options)]
+
+
+def scored(text: str, **strong: float) -> list[float]:
+    """Score the named words of a text, and every other word 0."""
+    return [strong.get(text[start:end], 0.0) for start, end in words(text)]
+
+
+def with_threshold(one: Explanation, threshold: float) -> Explanation:
+    return replace(one, prediction=replace(one.prediction, threshold=threshold))
+
+
+def test_adjacent_words_are_one_span_and_its_score_is_their_sum() -> None:
+    assert found("a b c d e", [0.0, 3.0, 2.0, -9.0, 4.0], share=1) == [("b c", 5.0), ("e", 4.0)]
+
+
+def test_words_of_two_parts_are_not_adjacent() -> None:
+    one = explanation("a b", [0.0, 1.0, 1.0, 0.0], pair="c d")
+    assert [e.span for e in evidence(one, one.targets[0], share=1)] == [Span(0, 2, 3), Span(1, 0, 1)]
+
+
+def test_what_stands_between_adjacent_words_belongs_to_the_span() -> None:
+    assert found("very \n\n good film", [1.0, 1.0, 0.0]) == [("very", 1.0)]
+    assert found("very \n\n good film", [1.0, 1.0, 0.0], share=0.51) == [("very \n\n good", 2.0)]
+
+
+def test_the_fewest_top_words_that_hold_the_share_are_taken() -> None:
+    text, scores = "a b c d e f g", [4.0, -9.0, 3.0, 0.0, 2.0, -1.0, 1.0]
+    assert found(text, scores, share=0.4) == [("a", 4.0)]
+    assert found(text, scores, share=0.41) == [("a", 4.0), ("c", 3.0)]
+    assert found(text, scores) == [("a", 4.0), ("c", 3.0)]
+    assert found(text, scores, share=0.9) == [("a", 4.0), ("c", 3.0), ("e", 2.0)]
+    assert found(text, scores, share=1) == [("a", 4.0), ("c", 3.0), ("e", 2.0), ("g", 1.0)]
+
+
+def test_half_of_ten_equal_scores_is_five_of_them_whatever_floats_say() -> None:
+    text = " ".join("abcdefghij")
+    for score in (0.1, 1 / 3, 1e-9, 7e11):
+        assert [part for part, _ in found(text, [score] * 10)] == ["a b c d e"]
+
+
+def test_ties_go_by_reading_order_among_words_and_among_spans() -> None:
+    assert found("a b c d", [1.0, 0.0, 1.0, 1.0], share=0.3) == [("a", 1.0)]
+    assert found("a b c d e", [1.0, 0.0, 2.0, 0.0, 1.0], share=1) == [("c", 2.0), ("a", 1.0), ("e", 1.0)]
+
+
+def test_two_weak_words_together_outrank_a_strong_one() -> None:
+    assert found("a b c d", [3.0, 0.0, 2.0, 2.0], share=1) == [("c d", 4.0), ("a", 3.0)]
+
+
+def test_at_most_so_many_spans_are_given() -> None:
+    scores = [5.0, 0.0, 4.0, 0.0, 3.0]
+    assert found("a b c d e", scores, share=1, spans=2) == [("a", 5.0), ("c", 4.0)]
+    assert found("a b c d e", scores, spans=0) == []
+
+
+@pytest.mark.parametrize("scores", [[-1.0, -2.0], [0.0, 0.0]])
+def test_where_nothing_is_positive_there_is_no_evidence_and_that_is_said(scores: list[float]) -> None:
+    one = explanation(NOTE, np.resize(scores, len(words(NOTE))))
+    assert evidence(one, one.targets[0]) == ()
+    assert one.to_dicts()[0]["evidence"] == []
+    assert "None: no word has a positive score." in Document(page([one])).visible
+    assert "evidence: none, no word has a positive score" in terminal(one)
+
+
+def test_a_text_without_features_has_no_evidence() -> None:
+    assert found(" ", np.zeros((1, 0))) == []
+
+
+def test_features_that_share_characters_are_adjacent() -> None:
+    one = explanation("😀 ok", [1.0, 2.0])
+    spans = (Span(0, 0, 1), Span(0, 0, 1), Span(0, 0, 1), Span(0, 2, 4))
+    shared = replace(one, spans=spans, scores=np.array([[1.0, -4.0, 1.0, 0.0]]))
+    assert [(e.span, e.score) for e in evidence(shared, one.targets[0], share=1)] == [(Span(0, 0, 1), 2.0)]
+
+
+def test_the_context_is_whole_words_as_they_stand_in_the_text() -> None:
+    one = explanation(NOTE, scored(NOTE, heart=1.0, failure=1.0))
+    (span,) = evidence(one, one.targets[0], share=1, around=24)
+    start = NOTE.index("heart failure")
+    assert span == Evidence(0, start, start + 13, 2.0, ".\n\n# Acute on chronic ", ": diuresed with")
+    (near,) = evidence(one, one.targets[0], share=1, around=len(NOTE))
+    assert (near.before, near.after) == (NOTE[:start], NOTE[start + 13 :])
+    (bare,) = evidence(one, one.targets[0], share=1, around=0)
+    assert (bare.before, bare.after) == ("", "")
+
+
+@pytest.mark.parametrize("wrong", [{"share": 0}, {"share": 1.5}, {"spans": -1}, {"around": -1}])
+def test_settings_that_mean_nothing_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingError, match="not"):
+        found("a b", [1.0, 0.0], **wrong)
+
+
+TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=80)
+SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e6, 1e6))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data(), TEXTS, st.one_of(st.none(), TEXTS), st.floats(0.01, 1), st.integers(0, 70))
+def test_spans_slice_back_do_not_overlap_and_hold_their_share(
+    data: Any, text: str, pair: str | None, share: float, around: int
+) -> None:
+    count = sum(len(words(part)) for part in (text, pair or ""))
+    one = explanation(text, np.array([data.draw(st.lists(SCORES, min_size=count, max_size=count))]), pair=pair)
+    spans = evidence(one, one.targets[0], share=share, spans=count, around=around)
+    assert [e.score for e in spans] == sorted((e.score for e in spans), reverse=True)
+    assert all(a.part < b.part or a.end <= b.start for a, b in pairwise(sorted(spans, key=_place)))
+    for e in spans:
+        part, offsets = one.example.parts[e.part], words(one.example.parts[e.part])
+        assert part[e.start - len(e.before) : e.start] == e.before
+        assert part[e.end : e.end + len(e.after)] == e.after
+        assert max(len(e.before), len(e.after)) <= around
+        assert not any(a < e.start - len(e.before) < b or a < e.end + len(e.after) < b for a, b in offsets)
+    positive = one.scores[one.scores > 0].sum()
+    assert sum(e.score for e in spans) >= share * positive * (1 - 1e-9)
+    for row in one.to_dicts():
+        parts = (row["text"], row["pair"])
+        assert all(parts[e["part"]][e["start"] : e["end"]] == e["text"] for e in row["evidence"])
+
+
+def _place(one: Evidence) -> Span:
+    return one.span
+
+
+def test_json_says_probability_threshold_and_evidence_of_each_target() -> None:
+    both = explanation("a b c", [[1.0, 0.0, 0.0], [0.0, -1.0, 3.0]], targets=(0, 1))
+    first, second = (json.loads(line) for line in with_threshold(both, 0.41).to_json().splitlines())
+    assert first["target"] == {"index": 0, "label": "negative", "probability": 1 / 3, "threshold": 0.41}
+    place = {"part": 0, "start": 4, "end": 5, "text": "c"}
+    assert second["evidence"] == [{**place, "score": 3.0, "before": "a b ", "after": ""}]
+    assert json.loads(both.to_json(evidence=0).splitlines()[0])["evidence"] is None
+    assert both.to_dicts()[0]["target"]["threshold"] is None
+
+
+def test_a_multi_label_model_hands_over_its_threshold_and_others_have_none() -> None:
+    from whylight.facade.explain import explain  # noqa: PLC0415  torch loads only here
+
+    def answer(texts: list[str]) -> list[list[float]]:
+        return [[0.9 if "heart" in text else 0.1, 0.6] for text in texts]
+
+    one = explain(load(answer, labels=["I50", "J44"], head="sigmoid"), "his heart failed", method="occlusion")
+    assert one.prediction.threshold == 0.5
+    assert [one.example.slice(e.span) for e in evidence(one, one.targets[0])] == ["heart"]
+    assert evidence(one, one.targets[1]) == ()
+    assert explain(load(), "a film", method="random").prediction.threshold is None
+
+
+@pytest.mark.parametrize(
+    ("probability", "threshold", "shown"),
+    [
+        (0.931, None, ("0.93", "")),
+        (0.931, 0.41, ("0.93", "0.41")),
+        (0.4123, 0.41, ("0.412", "0.410")),
+        (0.5, 0.5, ("0.50", "0.50")),
+        (0.9999, 0.5, ("0.9999", "0.5000")),
+        (1.0, 0.5, ("1.00", "0.50")),
+        (0.0004, None, ("0.0004", "")),
+        (1e-9, 0.5, ("<0.000001", "0.50")),
+        (1 - 1e-9, None, (">0.999999", "")),
+        (0.41 + 1e-9, 0.41, ("0.410000", "0.410000")),
+    ],
+)
+def test_a_probability_does_not_look_like_what_it_is_not(
+    probability: float, threshold: float | None, shown: tuple[str, str]
+) -> None:
+    one = decision(probability, threshold)
+    assert (one.probability, one.threshold) == shown
+
+
+def test_the_page_lists_evidence_in_its_context_under_probability_and_threshold() -> None:
+    scores = scored(NOTE, heart=2.0, failure=1.0, furosemide=1.5)
+    one = with_threshold(explanation(NOTE, scores), 0.41)
+    visible = " ".join(Document(page([one])).visible.split())
+    assert "Why positive? probability 0.67 · threshold 0.41 occlusion Evidence" in visible
+    assert "Evidence Admitted with worsening dyspnoea. # Acute on chronic heart failure: diuresed with" in visible
+    more = Document(page([explanation(NOTE, np.tile([1.0, 0.0], 99)[: len(scores)])], evidence=2))
+    assert len([1 for tag, _ in more.tags if tag == "mark"]) == 2
+    assert re.search(r"\d+ weaker spans are not listed", more.visible)
+    assert "mark" not in {tag for tag, _ in Document(page([one], evidence=0)).tags}
+
+
+@pytest.mark.parametrize("make", [page, fragment])
+def test_hostile_text_stays_text_in_evidence_and_context(make: Any) -> None:
+    text = f"{'so ' * 45}{EVIL} heart {EVIL} failure {EVIL}"
+    offsets = words(text)
+    scores = [float(text[a:b] in {"heart", "failure", "img", "onerror", "alert"}) for a, b in offsets]
+    html = make([explanation(text, scores, labels=("no", EVIL))])
+    document = Document(html)
+    assert {tag for tag, _ in document.tags}.isdisjoint({"script", "img"})
+    assert not any(name.startswith("on") or name == "src" for _, own in document.tags for name in own)
+    assert len(document.with_class("context")) == 10
+    assert "<script" not in html
+    assert f"…{' so' * 3}" in document.visible
+
+
+def test_characters_that_html_forbids_are_replaced_in_evidence() -> None:
+    text = f"{'so ' * 45}\x00 heart\x07 \x1b[31m"
+    html = page([explanation(text, scored(text, heart=1.0))])
+    assert not re.search("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]", html)
+
+
+def test_a_text_at_a_glance_has_spans_without_context() -> None:
+    document = Document(page([explanation()]))
+    assert len(document.with_class("glance")) == 1
+    assert document.with_class("context") == []
+    assert "mark" in {tag for tag, _ in document.tags}
+
+
+def test_a_long_note_for_many_labels_is_folded_below_its_evidence_and_light() -> None:
+    text = " ".join(f"word{i}" for i in range(1500))
+    scores = np.zeros((15, 1500))
+    for label in range(15):
+        scores[label, 90 * label : 90 * label + 2] = 1.0
+    labels = tuple(f"code {i}" for i in range(15))
+    many = with_threshold(explanation(text, scores, labels=labels, targets=tuple(range(15))), 0.41)
+    html = page([many])
+    document = Document(html)
+    assert len(document.with_class("whole")) == len(document.with_class("evidence")) == 15
+    assert document.texts == [text] * 15
+    assert all("open" not in own for tag, own in document.tags if tag == "details")
+    assert len(html) < 15 * len(text) + 60_000
+    for shown in (page([explanation(text, scores[0])]), page([many], evidence=0)):
+        assert Document(shown).with_class("whole") == []
+
+
+def test_a_method_for_every_label_alike_still_says_their_probabilities() -> None:
+    same = explanation("good bad", [0.2, 0.8], targets=(0, 1), signed=False, class_specific=False)
+    visible = " ".join(Document(page([with_threshold(same, 0.4)])).visible.split())
+    assert "Same for every label negative: probability 0.33 · threshold 0.40 positive: probability 0.67" in visible
+    assert "labels: negative (probability 0.33, threshold 0.40), positive (probability" in terminal(
+        with_threshold(same, 0.4)
+    )
+
+
+def test_a_page_names_how_many_labels_are_predicted_besides() -> None:
+    one = explanation(labels=("a", "b", "c"), targets=(2,))
+    several = replace(one, prediction=replace(one.prediction, predicted=(2, 1, 0)))
+    assert "50.0% and 2 more labels" in Document(page([several])).visible
+    assert terminal(several).startswith("c 50.0% and 2 more labels  tiny")
+
+
+def test_the_terminal_lists_evidence_on_one_line_each() -> None:
+    one = with_threshold(explanation(NOTE, scored(NOTE, heart=2.0, failure=1.0, furosemide=3.5, coli=0.1)), 0.41)
+    lines = terminal(one, width=72).splitlines()
+    start = lines.index("    evidence:")
+    assert "  occlusion: why positive (probability 0.67, threshold 0.41)?" in lines
+    assert lines[start + 1] == "    1. +3.50  … diuresed with »furosemide«, eight litres. # Kidney …"
+    assert not lines[start + 2].startswith("    2.")
+    wide = terminal(one, width=300)
+    assert "… dyspnoea. # Acute on chronic heart failure: diuresed with »furosemide«, eight litres. # Kidney" in wide
+
+
+@pytest.mark.parametrize("width", [30, 48, 80, 200])
+def test_no_line_of_evidence_is_wider_than_the_terminal(width: int) -> None:
+    text = "日本語の映画 とても良い " * 20 + NOTE
+    offsets = words(text)
+    scores = np.where(np.arange(len(offsets)) % 7 < 2, 1.0, 0.0)
+    printed = terminal(explanation(text, scores), width=width).split("evidence:")[1].split("weaker")[0]
+    lines = printed.splitlines()[1:-1]
+    assert [line.split(".")[0].strip() for line in lines] == ["1", "2", "3", "4", "5"]
+    assert all(Console().measure(line).maximum <= width for line in lines)
+    assert all("»" in line for line in lines)
+
+
+def test_a_short_text_with_one_label_is_printed_as_before() -> None:
+    assert "evidence" not in terminal(explanation())
+    both = terminal(explanation("good bad", [[1.0, -1.0], [-3.0, 3.0]], targets=(0, 1)))
+    assert both.count("evidence:") == 2
+    file = io.StringIO()
+    render([explanation(NOTE)], console=Console(file=file, width=80), evidence=0)
+    assert "evidence" not in file.getvalue()
+
+
+def test_no_control_character_reaches_the_terminal_through_evidence() -> None:
+    text = f"{'so ' * 45}\x1b[2J heart \x9b31m\u202e [red]failure[/red] {'so ' * 9}"
+    printed = terminal(explanation(text, scored(text, heart=1.0, failure=2.0)))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", printed)
+    assert "[red]»failure«[/red]" in printed
+
+
+def test_a_very_long_span_loses_its_middle_on_the_page() -> None:
+    text = " ".join(f"w{i}" for i in range(400))
+    document = Document(page([explanation(text, [1.0] * 400)]))
+    shown = document.visible.split("Evidence")[1].split("+200")[0].strip()
+    assert shown.startswith("w0 w1")
+    assert len(shown) < 400
+    assert " … " in shown
