@@ -12,10 +12,12 @@ from whylight.cli.compare import compare
 from whylight.cli.datasets import datasets
 from whylight.cli.evaluate import evaluate
 from whylight.cli.explain import explain
-from whylight.cli.methods import methods, metrics
+from whylight.cli.methods import methods, metrics, objectives
 from whylight.cli.recommend import recommend
 from whylight.cli.report import report
 from whylight.cli.sanity import sanity
+from whylight.cli.train import train
+from whylight.cli.tune import tune
 from whylight.core.errors import WhylightError
 
 app = typer.Typer(
@@ -32,8 +34,11 @@ app.command()(compare)
 app.command()(report)
 app.command()(recommend)
 app.command()(sanity)
+app.command()(train)
+app.command()(tune)
 app.command()(methods)
 app.command()(metrics)
+app.command()(objectives)
 app.command()(datasets)
 
 

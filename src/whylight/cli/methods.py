@@ -1,4 +1,4 @@
-"""`whylight methods` and `whylight metrics`: what there is, read from the signatures."""
+"""`whylight methods`, `whylight metrics` and `whylight objectives`: what there is, read from the signatures."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from whylight.core.registry import METHODS, METRICS, Spec
+from whylight.core.registry import METHODS, METRICS, OBJECTIVES, Spec
 
 
 def methods(
@@ -39,6 +39,18 @@ def metrics() -> None:
         spec = METRICS[name]
         better = "higher" if spec.facts["higher_is_better"] else "lower"
         table.add_row(name, _consumed(spec, skip=1), better, _settings(spec), spec.summary)
+    Console().print(table)
+
+
+def objectives() -> None:
+    """List the terms of a training loss, what they need and their settings."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("objective", "weight", "needs", "settings and defaults", "what it teaches"):
+        table.add_column(column, no_wrap=column == "objective")
+    for name in OBJECTIVES.names():
+        spec = OBJECTIVES[name]
+        needs = ", ".join(need.replace("_", " ") for need in spec.facts["needs"]) or "nothing more"
+        table.add_row(name, f"{spec.facts['weight']:g}", needs, _settings(spec), spec.summary)
     Console().print(table)
 
 

@@ -125,6 +125,7 @@ class Registry:
 
 METHODS = Registry("method", "whylight.methods")
 METRICS = Registry("metric", "whylight.metrics")
+OBJECTIVES = Registry("objective", "whylight.objectives")
 
 SEEDS = 2**63
 """Random generators take seeds below this."""
@@ -158,6 +159,29 @@ def metric(*, cite: str, higher_is_better: bool) -> Callable[[F], F]:
 
     def register(function: F) -> F:
         METRICS.register(function, cite=cite, higher_is_better=higher_is_better)
+        return function
+
+    return register
+
+
+Need = Literal["attention", "double_backward", "rationale", "teacher"]
+
+
+def objective(
+    *, cite: str, weight: float = 1.0, needs: tuple[Need, ...] = (), classifies: bool = False
+) -> Callable[[F], F]:
+    """Register an objective: a function of a training step to one term of the loss.
+
+    Args:
+        cite: Key of the paper that defines it.
+        weight: Weight in the sum where the user names none.
+        needs: What a step must offer to it: attention that can be read, gradients that can be differentiated again,
+            rationales, or a frozen copy of the model that training starts from.
+        classifies: Whether it teaches the labels by itself, so that `classification` is not added to it.
+    """
+
+    def register(function: F) -> F:
+        OBJECTIVES.register(function, cite=cite, weight=weight, needs=needs, classifies=classifies)
         return function
 
     return register

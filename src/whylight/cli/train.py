@@ -1,0 +1,157 @@
+"""`whylight train`: a classifier whose reasons hold up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from whylight.cli.explain import parse_settings
+from whylight.core.errors import InputError, SettingError
+
+if TYPE_CHECKING:
+    from whylight.data.dataset import Dataset
+    from whylight.models.prepare import Architecture
+    from whylight.train.recipe import Recipe
+
+DEV_SEED = 1
+EXAMPLES = """
+[bold]Examples[/bold]
+
+whylight train --data reviews.jsonl --dev more.jsonl --out ./my-model
+
+whylight train --data sst:trees --objective rationale_attention=1 --out ./guided --seeds 3
+
+whylight train --data sst:trees --objective rationale_rollout --find-bound --out ./bound
+
+whylight train --data sst:trees --objective rationale_rollout --combine constrained --bound-train .03 --bound-val .03
+--out ./held
+
+whylight train --data discharge: --architecture plm_ca --objective input_gradient_penalty --out ./coder
+"""
+
+
+def train(  # noqa: PLR0913  one parameter an option
+    *,
+    data: Annotated[str, typer.Option(help="CORPUS:PATH, or the path of a .jsonl, .csv, .tsv or .parquet file.")],
+    out: Annotated[Path, typer.Option(help="Folder for the model; a stopped training goes on from there.")],
+    split: Annotated[str, typer.Option(help="Split to learn from.")] = "train",
+    dev: Annotated[
+        str | None, typer.Option(help="Data to choose a checkpoint by. [dim]\\[default: the split dev of --data][/]")
+    ] = None,
+    dev_split: Annotated[str, typer.Option(help="Split of those data.")] = "dev",
+    sample: Annotated[int | None, typer.Option(help="Learn from so many records, drawn at random.")] = None,
+    dev_sample: Annotated[int | None, typer.Option(help="Choose by so many records, drawn at random.")] = None,
+    sample_seed: Annotated[int, typer.Option(help="Seed of the samples.")] = 0,
+    model: Annotated[
+        str | None, typer.Option(help="Encoder or classifier to start from. [dim]\\[default: the bundled model][/]")
+    ] = None,
+    architecture: Annotated[str, typer.Option(help="auto, or plm_ca for long documents with many labels.")] = "auto",
+    objective: Annotated[
+        list[str] | None, typer.Option(metavar="NAME[=WEIGHT]", help="Term of the loss; see `whylight objectives`.")
+    ] = None,
+    combine: Annotated[
+        str, typer.Option(help="joint, or constrained: labels first, the rest below a bound.")
+    ] = "joint",
+    bound_train: Annotated[float | None, typer.Option(help="Bound on the other terms while training.")] = None,
+    bound_val: Annotated[float | None, typer.Option(help="Bound on them for a checkpoint.")] = None,
+    find_bound: Annotated[
+        bool, typer.Option("--find-bound", help="Train on the other terms alone, and propose both bounds.")
+    ] = False,
+    epochs: Annotated[int, typer.Option(help="Passes over the texts, at most.")] = 5,
+    learning_rate: Annotated[float, typer.Option(help="Peak learning rate.")] = 5e-5,
+    batch_size: Annotated[int, typer.Option(help="Texts in an update.")] = 32,
+    micro_batch: Annotated[int | None, typer.Option(help="Texts in a pass, where a batch does not fit.")] = None,
+    patience: Annotated[int | None, typer.Option(help="Epochs without a better checkpoint before it stops.")] = None,
+    multiplier_rate: Annotated[float, typer.Option(help="Learning rate of the multiplier of a bound.")] = 0.1,
+    max_tokens: Annotated[int | None, typer.Option(help="Cut longer texts.")] = None,
+    precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="Train so many models, in folders seed-N.")] = 1,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of an objective.")
+    ] = None,
+    data_settings: Annotated[
+        list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
+    ] = None,
+) -> None:
+    """Train a classifier, on labels alone or also on reasons."""
+    asked = read_options(locals())
+    for number in range(seed, seed + seeds):
+        folder = out if seeds == 1 else out / f"seed-{number}"
+        _one(model, asked.data, asked.recipe, number, folder, asked.architecture)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the options of a training stand for; `data` are the texts to learn from and those to choose by."""
+
+    data: "tuple[Dataset, Dataset]"
+    recipe: "Recipe"
+    architecture: "Architecture"
+
+
+def read_options(options: Mapping[str, Any]) -> Asked:
+    """Turn the options of `train`, by the names of its parameters, into data and a recipe."""
+    from whylight.data.load import dataset  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.train.recipe import Recipe, make_terms  # noqa: PLC0415
+
+    if options["find_bound"] and options["combine"] == "constrained":
+        raise SettingError("--find-bound trains on the other terms alone; leave out --combine.")
+    way: Any = "alone" if options["find_bound"] else options["combine"]
+    same = ("epochs", "patience", "learning_rate", "batch_size", "micro_batch", "multiplier_rate", "max_tokens", "seed")
+    recipe = Recipe(
+        terms=make_terms(options["objective"] or [], parse_settings(options["settings"] or []), combine=way),
+        combine=way,
+        bound_train=options["bound_train"],
+        bound_validation=options["bound_val"],
+        precision=_choice("precision", options["precision"], ("float32", "bfloat16")),
+        **{name: options[name] for name in same},
+    )
+    kind = _choice("architecture", options["architecture"], ("auto", "plm_ca"))
+    for_data = parse_settings(options["data_settings"] or [])
+    learnt = dataset(options["data"], split=options["split"], **for_data)
+    chosen = dataset(options["dev"] or options["data"], split=options["dev_split"], **for_data)
+    count, dev_count, seed = options["sample"], options["dev_sample"], options["sample_seed"]
+    both = (
+        learnt if count is None else learnt.sample(count, seed=seed),
+        chosen if dev_count is None else chosen.sample(dev_count, seed=seed + DEV_SEED),
+    )
+    return Asked(both, recipe, kind)
+
+
+def _one(
+    model: str | None,
+    data: "tuple[Dataset, Dataset]",
+    recipe: "Recipe",
+    seed: int,
+    out: Path,
+    architecture: "Architecture",
+) -> None:
+    """Train one model and say what came of it."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    from whylight.train.train import train as run  # noqa: PLC0415
+
+    found = run(model, *data, replace(recipe, seed=seed), out=out, architecture=architecture)
+    receipt = found.receipt
+    console = Console()
+    figures = {name: value for name, value in receipt["validation"].items() if name not in ("seconds", "selection")}
+    shown = ", ".join(f"{name} {value:.4f}" for name, value in figures.items())
+    console.print(f"{out}: epoch {receipt['best_epoch']:g} of {receipt['epochs_run']:g}; {shown}", highlight=False)
+    if recipe.combine == "alone":
+        bounds = receipt["bounds"]
+        if bounds is None:
+            raise InputError("the training was too short to propose a bound; give it more epochs.")
+        console.print(f"proposed: --bound-train {bounds['train']:.4g} --bound-val {bounds['validation']:.4g}")
+
+
+def _choice(name: str, value: str, choices: tuple[str, ...]) -> Any:  # noqa: ANN401
+    if value not in choices:
+        raise SettingError(f"--{name} is {' or '.join(choices)}, not '{value}'.")
+    return value
+
+
+train.__doc__ = f"{train.__doc__}\n{EXAMPLES}"

@@ -1,0 +1,155 @@
+"""`whylight tune`: `whylight train` in search of its numbers."""
+
+import inspect
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from whylight.cli.explain import parse_settings
+from whylight.cli.tables import TableFormat, print_records
+from whylight.cli.train import read_options, train
+from whylight.core.errors import UnmetError
+from whylight.core.registry import OBJECTIVES
+
+if TYPE_CHECKING:
+    from whylight.train.tune import Tried, Tuned
+
+SHOWN = 10
+"""Trials in the table."""
+LEFT_OUT = ("seeds",)
+"""Options of `train` that a search does not have."""
+FLAGS = {"settings": "--set", "data_settings": "--data-set"}
+"""Options that are not called as their parameter is."""
+EXAMPLES = """
+[bold]Examples[/bold]
+
+whylight tune --data reviews.jsonl --dev more.jsonl --trials 20 --out ./search
+
+whylight tune --data sst:trees --search rationale_attention=0.1:50:log --search epochs=2:6 --out ./weights
+
+whylight tune --data sst:trees --objective adversarial_noise --search epsilon=1e-5,1e-3,1e-1 --trials 3 --out ./noise
+"""
+
+
+def tune(
+    *,
+    out: Annotated[Path, typer.Option(help="Folder for the study and the best model; a stopped search goes on there.")],
+    trials: Annotated[int, typer.Option(min=1, help="Trainings in all, with those of earlier calls.")] = 20,
+    search: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LOW:HIGH[:log] or NAME=A,B,...",
+            help="Number of the training, objective (its weight) or setting of one; may be repeated. "
+            "[dim]\\[default: learning_rate=1e-5:2e-4:log][/]",
+        ),
+    ] = None,
+    output_format: Annotated[TableFormat, typer.Option("--format", help="table, json or csv.")] = TableFormat.table,
+    **options: Any,  # noqa: ANN401  those of `train`
+) -> None:
+    """Search the numbers of a training; the best model is kept in OUT/best."""
+    from whylight.train.tune import DEFAULT, tune as run  # noqa: PLC0415  torch loads only when it is needed
+
+    asked = {**options, "out": out, "objective": _with_searched(options["objective"] or [], search or [])}
+    read = read_options(asked)
+    found = run(
+        options["model"],
+        *read.data,
+        read.recipe,
+        out=out,
+        search=search or DEFAULT,
+        trials=trials,
+        architecture=read.architecture,
+    )
+    again = f"{repeat(asked, found.receipt['trial']['parameters'])}\n"
+    if output_format is TableFormat.table:
+        _print_table(found)
+        sys.stdout.write(f"To repeat the best one: {again}")
+    else:
+        print_records(_records(found.trials), output_format)
+        sys.stderr.write(again)
+    if found.receipt["unmet"]:
+        raise UnmetError(f"no trial kept the bound; the closest model is in '{found.folder / 'unmet'}'.")
+
+
+def _with_searched(objectives: Sequence[str], search: Sequence[str]) -> list[str]:
+    """Add the objectives whose weight is searched."""
+    given = {text.partition("=")[0] for text in objectives}
+    names = [text.partition("=")[0].strip().replace("-", "_") for text in search]
+    return [*objectives, *(name for name in names if name in OBJECTIVES.names() and name not in given)]
+
+
+def repeat(options: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
+    """Return the command line of `whylight train` that repeats a trial.
+
+    Args:
+        options: Those of the search, by the names of the parameters of `train`.
+        parameters: What was drawn.
+    """
+    known = inspect.signature(train).parameters
+    objectives = {text.partition("=")[0]: text for text in options["objective"]}
+    objectives |= {name: f"{name}={value}" for name, value in parameters.items() if name in objectives}
+    settings: dict[str, Any] = dict(parse_settings(options["settings"] or []))
+    settings |= {name: value for name, value in parameters.items() if name not in known and name not in objectives}
+    values = {**options, **{name: value for name, value in parameters.items() if name in known}}
+    values |= {"objective": list(objectives.values()), "settings": [f"{n}={value}" for n, value in settings.items()]}
+    values["out"] = options["out"] / "again"
+    words = ["whylight", "train"]
+    for name, parameter in known.items():
+        value = values.get(name, parameter.default)
+        if value not in (parameter.default, None, []):
+            flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
+            each = value if isinstance(value, list) else [value]
+            words += [flag] if value is True else [word for one in each for word in (flag, str(one))]
+    return shlex.join(words)
+
+
+def _records(trials: "Sequence[Tried]") -> list[dict[str, Any]]:
+    """Return one flat record a trial; what one has not is None."""
+    figures = dict.fromkeys(name for one in trials for name in one.figures)
+    return [
+        {"trial": one.number, "state": one.state, "value": one.value, **one.parameters, **figures, **one.figures}
+        for one in trials
+    ]
+
+
+def _print_table(found: "Tuned") -> None:
+    from whylight.train.search import FIGURES  # noqa: PLC0415
+
+    console = Console()
+    minimised = f"-{found.minimised}" if found.minimised in FIGURES else found.minimised
+    shown = [
+        name for name in ("accuracy", "micro_f1", "mean_average_precision", "rest") if name in found.trials[0].figures
+    ]
+    title = f"{len(found.trials)} trials, the best in {found.folder}"
+    table = Table(title=Text(title), box=None, header_style="bold", pad_edge=False, title_justify="left")
+    for name in ("trial", *found.trials[0].parameters, f"{minimised} ↓", *shown):
+        table.add_column(name, justify="right", overflow="fold")
+    for one in found.trials[:SHOWN]:
+        value = _value(one)
+        drawn = [f"{value:.4g}" if isinstance(value, float) else str(value) for value in one.parameters.values()]
+        figures = [f"{one.figures[name]:.4f}" if name in one.figures else "-" for name in shown]
+        table.add_row(str(one.number), *drawn, value, *figures)
+    console.print(table)
+    console.print(f"{minimised} is minimised: {found.receipt['trial']['because']}.", style="dim")
+
+
+def _value(trial: "Tried") -> str:
+    from whylight.train.trainer import UNMET  # noqa: PLC0415
+
+    if trial.value is None:
+        return trial.state
+    shown = f"unmet: {trial.value - UNMET:.4f}" if trial.value >= UNMET else f"{trial.value:.4f}"
+    return shown if trial.state == "complete" else f"{shown} ({trial.state})"
+
+
+_own = {name: one for name, one in inspect.signature(tune).parameters.items() if name != "options"}
+_first, *_shared = (one for name, one in inspect.signature(train).parameters.items() if name not in (*_own, *LEFT_OUT))
+tune.__dict__["__signature__"] = inspect.Signature([_first, *_own.values(), *_shared])  # what the command line reads
+tune.__doc__ = f"{tune.__doc__}\n{EXAMPLES}"

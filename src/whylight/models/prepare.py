@@ -1,0 +1,120 @@
+"""Opening a model to train it: with the head that it has, or a fresh one for other labels.
+
+Weights are read from safetensors only. A head is kept where the folder's labels are those of the data; otherwise it is
+drawn anew from the seed, and the receipt says so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+from whylight.core.errors import ModelError, WhylightError
+from whylight.models import networks
+from whylight.models.load import BUNDLED, BUNDLED_NAME, model_limit, quiet
+from whylight.models.networks import PlmCaForSequenceClassification
+
+Architecture = Literal["auto", "plm_ca"]
+CHUNK = 128
+"""Tokens of a chunk in PLM-CA (Edin et al. 2024)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A model to train.
+
+    Attributes:
+        model: The model, with one output a label.
+        tokenizer: Its tokenizer.
+        limit: Tokens that it reads.
+        fresh: Whether its head is new.
+    """
+
+    model: Any
+    tokenizer: Any
+    limit: int
+    fresh: bool
+
+
+def prepare(  # noqa: PLR0913  every argument but one is named
+    model: str | Path | None,
+    *,
+    labels: Sequence[str],
+    multi_label: bool,
+    architecture: Architecture = "auto",
+    eager: bool = False,
+    seed: int = 0,
+    max_tokens: int | None = None,
+) -> Prepared:
+    """Open a model for training.
+
+    Args:
+        model: Folder or hub id of an encoder or a classifier; None for the bundled one.
+        labels: Names of the labels, in the order of the outputs.
+        multi_label: Whether a text may have any number of them.
+        architecture: `plm_ca` puts label attention on the encoder, for long documents with many labels.
+        eager: Compute attention step by step, as terms that read it or differentiate twice need.
+        seed: Of a fresh head.
+        max_tokens: Read at most this many.
+    """
+    path = str(BUNDLED) if model in (None, BUNDLED_NAME) else str(model)
+    networks.register()
+    with quiet(), torch.random.fork_rng():
+        torch.manual_seed(seed)
+        try:
+            config = AutoConfig.from_pretrained(path, trust_remote_code=False)
+            tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+            if architecture == "plm_ca" and config.model_type != "plm_ca":
+                settings: dict[str, Any] = {} if max_tokens is None else {"max_tokens": max_tokens}
+                # the paper's chunks, or shorter ones where the encoder reads less; two positions may be reserved
+                settings["chunk_size"] = min(CHUNK, getattr(config, "max_position_embeddings", CHUNK + 2) - 2)
+                built: Any = PlmCaForSequenceClassification.from_encoder(path, labels=labels, **settings)
+                fresh = True
+            else:
+                built, fresh = _classifier(path, config, labels, multi_label=multi_label)
+        except WhylightError:
+            raise
+        except Exception as error:  # whatever the loaders raise, it is about what the user named
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise ModelError(f"cannot load '{path}' to train it: {reason}") from error
+    if eager:
+        built.set_attn_implementation("eager")
+    limit = model_limit(built, tokenizer)
+    return Prepared(built, tokenizer, limit if max_tokens is None else min(limit, max_tokens), fresh)
+
+
+def _classifier(path: str, config: Any, labels: Sequence[str], *, multi_label: bool) -> tuple[Any, bool]:  # noqa: ANN401
+    """Read a classifier; a head for other labels is drawn anew."""
+    kind = "multi_label_classification" if multi_label else "single_label_classification"
+    names = dict(enumerate(labels))
+    same = [config.id2label.get(i) for i in range(len(labels))] == list(labels) == list(config.id2label.values())
+    model, report = AutoModelForSequenceClassification.from_pretrained(
+        path,
+        use_safetensors=True,
+        trust_remote_code=False,
+        dtype=torch.float32,
+        output_loading_info=True,
+        ignore_mismatched_sizes=True,
+        id2label=names,
+        label2id={name: number for number, name in names.items()},
+        problem_type=kind,
+    )
+    prefix = f"{model.base_model_prefix}."
+    absent = sorted({*report["missing_keys"], *(str(key) for key in report["mismatched_keys"])})
+    broken = [key for key in absent if key.startswith(prefix) and "pooler" not in key]
+    if broken:
+        raise ModelError(f"'{path}' does not hold the whole encoder: its weights lack {', '.join(broken[:3])}.")
+    if not same and not absent:
+        _draw_head(model)
+    return model, bool(absent) or not same
+
+
+def _draw_head(model: Any) -> None:  # noqa: ANN401
+    """Draw the last layer anew: it has the right size, but for other labels."""
+    last = [module for module in model.modules() if isinstance(module, torch.nn.Linear)][-1]
+    torch.nn.init.normal_(last.weight, std=getattr(model.config, "initializer_range", 0.02))
+    if last.bias is not None:
+        torch.nn.init.zeros_(last.bias)

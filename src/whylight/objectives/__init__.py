@@ -1,0 +1,1 @@
+"""Objectives: terms of a training loss, one file each."""

@@ -1,0 +1,1 @@
+"""Training for reasons: objectives put together, on Hugging Face's trainer."""

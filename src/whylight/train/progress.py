@@ -1,0 +1,54 @@
+"""A progress bar for training, with the terms of the loss beside it."""
+
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from transformers import TrainerCallback
+
+SHOWN = ("loss", "grad_norm", "learning_rate", "epoch", "step")
+"""Logged numbers that are not shown as terms."""
+
+
+class ProgressBar(TrainerCallback):  # type: ignore[misc]  # transformers is untyped for us
+    """Shows steps, time left, terms, and the last validation, if a person is watching."""
+
+    def __init__(self) -> None:
+        self._progress: Progress | None = None
+        self._terms = self._validated = ""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
+        """Start the bar."""
+        if sys.stderr.isatty():
+            columns = ("{task.fields[epoch]}", "{task.fields[terms]}", "{task.fields[validated]}")
+            texts = [TextColumn(one) for one in columns]
+            bar = (texts[0], BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(), *texts[1:])
+            self._progress = Progress(*bar, console=Console(stderr=True), transient=True)
+            self._task = self._progress.add_task("", total=state.max_steps, epoch="", terms="", validated="")
+            self._progress.start()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
+        """Move the bar."""
+        if self._progress is not None:
+            epoch = f"epoch {state.epoch:.1f}/{args.num_train_epochs:g}"
+            self._progress.update(
+                self._task, completed=state.global_step, epoch=epoch, terms=self._terms, validated=self._validated
+            )
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:  # noqa: ANN401, ARG002
+        """Take up the last numbers."""
+        terms = {name: value for name, value in (logs or {}).items() if name not in SHOWN and "_" not in name[:5]}
+        if logs and "loss" in logs:
+            self._terms = " ".join(f"{name} {value:.3g}" for name, value in terms.items())
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any) -> None:  # noqa: ANN401, ARG002
+        """Take up the last validation."""
+        names = ("accuracy", "micro_f1", "labels", "rest")
+        shown = {name: metrics[f"eval_{name}"] for name in names if f"eval_{name}" in metrics}
+        self._validated = "validation: " + " ".join(f"{name} {value:.3f}" for name, value in shown.items())
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
+        """Take the bar away."""
+        if self._progress is not None:
+            self._progress.stop()

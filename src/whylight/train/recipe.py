@@ -1,0 +1,137 @@
+"""What a training is asked to do: terms with weights and settings, how they are combined, and the usual numbers."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Literal, get_args
+
+from whylight.core.errors import SettingError, unknown
+from whylight.core.explanation import JsonValue
+from whylight.core.registry import OBJECTIVES, Spec
+from whylight.facade.explain import share_settings
+
+Combine = Literal["joint", "constrained", "alone"]
+COMBINE: tuple[Combine, ...] = get_args(Combine)
+CLASSIFICATION = "classification"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term of the loss."""
+
+    name: str
+    weight: float
+    settings: Mapping[str, JsonValue]
+
+    @property
+    def spec(self) -> Spec:
+        """The objective."""
+        return OBJECTIVES[self.name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """One training.
+
+    Attributes:
+        terms: Terms of the loss; one of them teaches the labels, unless the others are trained alone.
+        combine: `joint`: the weighted sum. `constrained`: the labels, as long as the other terms stay below a bound.
+            `alone`: the other terms without the labels, to find out how low they can get.
+        bound_train: Bound on the weighted sum of the other terms in a training batch.
+        bound_validation: Bound on it over the validation texts, for choosing a checkpoint.
+        epochs: Passes over the training texts, at most.
+        patience: Epochs without a better checkpoint after which training stops.
+        learning_rate: Peak, after a warm-up over a tenth of all steps; then it falls to 0.
+        batch_size: Texts in an update.
+        micro_batch: Texts in a pass, where a whole batch does not fit.
+        multiplier_rate: Learning rate of the multiplier of a constrained training.
+        precision: Number type of the passes.
+        max_tokens: Longer texts are cut.
+        seed: Of everything random.
+    """
+
+    terms: tuple[Term, ...]
+    combine: Combine = "joint"
+    bound_train: float | None = None
+    bound_validation: float | None = None
+    epochs: int = 5
+    patience: int | None = None
+    learning_rate: float = 5e-5
+    batch_size: int = 32
+    micro_batch: int | None = None
+    multiplier_rate: float = 0.1
+    precision: Literal["float32", "bfloat16"] = "float32"
+    max_tokens: int | None = None
+    seed: int = 0
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What the terms need of a step."""
+        return frozenset(need for term in self.terms if term.weight for need in term.spec.facts["needs"])
+
+    @property
+    def guiding(self) -> tuple[Term, ...]:
+        """The terms besides the one that teaches the labels."""
+        return tuple(term for term in self.terms if not term.spec.facts["classifies"])
+
+    def identity(self, **about: JsonValue) -> tuple[str, dict[str, JsonValue]]:
+        """Return a short name, the same for the same training, and everything that was asked."""
+        asked: dict[str, JsonValue] = json.loads(json.dumps({**asdict(self), **about}, sort_keys=True))
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:12], asked
+
+
+def parse_objective(text: str) -> tuple[str, float | None]:
+    """Read `NAME` or `NAME=WEIGHT`."""
+    name, _, weight = text.partition("=")
+    if not weight:
+        return name, None
+    try:
+        number = float(weight)
+    except ValueError:
+        raise SettingError(f"the weight of '{name}' must be a number, not '{weight}'.") from None
+    if not 0 <= number < float("inf"):
+        raise SettingError(f"the weight of '{name}' must be 0 or more, not {weight}.")
+    return name, number
+
+
+def make_terms(objectives: Sequence[str], settings: Mapping[str, object], *, combine: Combine) -> tuple[Term, ...]:
+    """Complete the terms: `classification` is added where no other teaches the labels.
+
+    Args:
+        objectives: `NAME` or `NAME=WEIGHT` each.
+        settings: Settings of any of them, e.g. `{"epsilon": 1e-3}`.
+        combine: How they are put together.
+    """
+    if combine not in COMBINE:
+        raise unknown("way to combine", combine, COMBINE)
+    weights = dict(parse_objective(text) for text in objectives)
+    classifying = [name for name in weights if OBJECTIVES[name].facts["classifies"]]
+    if len(classifying) > 1:
+        raise SettingError(f"{' and '.join(classifying)} both teach the labels; take one of them.")
+    if combine == "alone":
+        weights = {name: weight for name, weight in weights.items() if name not in classifying}
+    elif not classifying:
+        weights = {CLASSIFICATION: None, **weights}
+    if combine != "joint" and len(weights) - (combine == "constrained") < 1:
+        raise SettingError(f"'{combine}' needs an objective besides the labels, e.g. rationale_attention.")
+    specs = [OBJECTIVES[name] for name in weights]
+    own = share_settings(specs, settings)
+    return tuple(Term(spec.name, _weight(spec, weights), one) for spec, one in zip(specs, own, strict=True))
+
+
+def _weight(spec: Spec, weights: Mapping[str, float | None]) -> float:
+    given = weights[spec.name]
+    return float(spec.facts["weight"]) if given is None else given
+
+
+def check(recipe: Recipe) -> Recipe:
+    """Refuse numbers that make no training."""
+    if recipe.combine == "constrained" and (recipe.bound_train is None or recipe.bound_validation is None):
+        raise SettingError("a constrained training needs --bound-train and --bound-val; --find-bound proposes both.")
+    for name in ("epochs", "batch_size", "learning_rate", "multiplier_rate"):
+        if getattr(recipe, name) <= 0:
+            raise SettingError(f"the setting '{name}' must be above 0, not {getattr(recipe, name)}.")
+    if recipe.micro_batch is not None and recipe.batch_size % recipe.micro_batch:
+        raise SettingError(f"a batch of {recipe.batch_size} cannot be cut into parts of {recipe.micro_batch} texts.")
+    return replace(recipe)

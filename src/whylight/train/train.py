@@ -1,0 +1,270 @@
+"""Training a classifier: `wl.train` and `whylight train`.
+
+Checkpoints are written after every epoch into `OUT/checkpoints`; the same call goes on from the last of them and ends
+where an uninterrupted one does. The result is an ordinary Hugging Face folder with `training.json` (what was asked,
+what came of it) and `curves.svg` beside it; files are moved into place when all of them are complete.
+"""
+
+import copy
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PrinterCallback, TrainerCallback, TrainingArguments
+
+from whylight.core.errors import InputError, UnmetError
+from whylight.core.explanation import JsonValue
+from whylight.data.dataset import Dataset
+from whylight.models.load import quiet
+from whylight.models.prepare import Architecture, Prepared, prepare
+from whylight.models.trainable import network
+from whylight.train.batches import Collator, check_labels, make_items
+from whylight.train.combine import Multiplier
+from whylight.train.curves import draw
+from whylight.train.folder import last_checkpoint, mark_started, move_in, write_text
+from whylight.train.masking import asks_for_beta, choose_beta, with_beta
+from whylight.train.progress import ProgressBar
+from whylight.train.recipe import Recipe, check
+from whylight.train.stopping import Stopping
+from whylight.train.trainer import UNMET, ReasonTrainer
+
+PATIENCE = {False: 5, True: 3}
+"""Epochs without a better checkpoint, for one label a text and for several."""
+LOGGED = 10
+"""Steps between two records of the terms, or an epoch where that is shorter."""
+SLACK = 1.5
+"""A proposed bound is this many times the lowest training loss (Ferreira et al.)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a training gave.
+
+    Attributes:
+        folder: The model's folder.
+        receipt: What `training.json` holds.
+    """
+
+    folder: Path
+    receipt: dict[str, Any]
+
+
+def train(  # noqa: PLR0913  the public call: four arguments are optional and named
+    model: str | Path | None,
+    data: Dataset,
+    dev: Dataset,
+    recipe: Recipe,
+    *,
+    out: Path | str,
+    architecture: Architecture = "auto",
+    progress: bool = True,
+    callbacks: Sequence[TrainerCallback] = (),
+) -> Trained:
+    """Train a classifier, or go on with a training that was stopped.
+
+    Args:
+        model: Folder or hub id to start from; None for the bundled model.
+        data: Texts to learn from.
+        dev: Texts to choose a checkpoint by; of the same labels.
+        recipe: Terms and numbers.
+        out: Folder for the model.
+        architecture: `plm_ca` for label attention over long documents.
+        progress: Show a progress bar.
+        callbacks: Told of every epoch, in this order; what they raise ends the training.
+
+    Returns:
+        The folder and its receipt.
+
+    Raises:
+        UnmetError: No checkpoint of a constrained training keeps the bound; the closest is in `OUT/unmet`.
+    """
+    folder = Path(out)
+    recipe = _complete(check(recipe), data)
+    _check_data(data, dev, recipe)
+    start = "bundled" if model is None else str(model)
+    about: dict[str, JsonValue] = {"model": start, "architecture": architecture}
+    about |= {"data": described(data), "dev": described(dev)}
+    name, asked = recipe.identity(**about)
+    done = _finished(folder, name)
+    if done is not None:
+        return done
+    needs = recipe.needs
+    prepared = prepare(
+        model,
+        labels=data.label_names,
+        multi_label=data.multi_label,
+        architecture=architecture,
+        eager=bool({"attention", "double_backward"} & needs),
+        seed=recipe.seed,
+        max_tokens=recipe.max_tokens,
+    )
+    mark_started(folder, name)
+    with quiet():
+        trainer = _trainer(prepared, data, dev, recipe, folder / "checkpoints", progress=progress)
+        for one in callbacks:
+            trainer.add_callback(one)
+        receipt = {"training": name, "asked": asked, "fresh_head": prepared.fresh, **_settled(trainer)}
+        trainer.train(resume_from_checkpoint=last_checkpoint(folder / "checkpoints"))
+        return _finish(trainer, prepared, folder, receipt)
+
+
+def _complete(recipe: Recipe, data: Dataset) -> Recipe:
+    return recipe if recipe.patience is not None else replace(recipe, patience=PATIENCE[data.multi_label])
+
+
+def _check_data(data: Dataset, dev: Dataset, recipe: Recipe) -> None:
+    """Refuse data that cannot teach what the terms ask for."""
+    if data.label_names != dev.label_names and set(dev.label_names) - set(data.label_names):
+        strange = min(set(dev.label_names) - set(data.label_names))
+        raise InputError(f"the validation texts have the label '{strange}', which no training text has.")
+    check_labels(data, dev)
+    shared = {record.example for record in data} & {record.example for record in dev}
+    if shared:
+        raise InputError(f"{len(shared)} texts are in both the training and the validation data.")
+    if "rationale" in recipe.needs:
+        names = [term.name for term in recipe.terms if "rationale" in term.spec.facts["needs"]]
+        for one in (data, dev):
+            if not any(record.rationales for record in one):
+                raise InputError(f"'{names[0]}' needs rationales, and '{one.name}' ({one.split}) has none.")
+
+
+def _trainer(
+    prepared: Prepared, data: Dataset, dev: Dataset, recipe: Recipe, checkpoints: Path, *, progress: bool
+) -> ReasonTrainer:
+    tokenizer = prepared.tokenizer
+    mask = next(
+        (int(i) for i in (tokenizer.mask_token_id, tokenizer.unk_token_id, tokenizer.pad_token_id) if i is not None), 0
+    )
+    teacher = None
+    if "teacher" in recipe.needs:
+        frozen = copy.deepcopy(prepared.model).eval().requires_grad_(False)  # noqa: FBT003  torch's own signature
+        teacher = network(frozen, mask_id=mask)
+    encoded = [make_items(one, tokenizer, names=data.label_names, limit=prepared.limit) for one in (data, dev)]
+    callbacks: list[TrainerCallback] = [Multiplier(recipe.multiplier_rate), Stopping(recipe.patience or 1)]
+    trainer = ReasonTrainer(
+        recipe,
+        mask_id=mask,
+        teacher=teacher,
+        model=prepared.model,
+        args=_arguments(recipe, checkpoints, texts=len(data)),
+        train_dataset=encoded[0],
+        eval_dataset=encoded[1],
+        data_collator=Collator(tokenizer.pad_token_id or 0, len(data.label_names), data.multi_label),
+        callbacks=[*callbacks, *([ProgressBar()] if progress else [])],
+    )
+    trainer.remove_callback(PrinterCallback)  # the bar says it all
+    return trainer
+
+
+def _settled(trainer: ReasonTrainer) -> dict[str, Any]:
+    """Choose on the validation texts what the recipe leaves open; what was tried goes into the receipt."""
+    if not asks_for_beta(trainer.recipe):
+        return {}
+    model: Any = trainer.model
+    batches = map(trainer._prepare_inputs, trainer.get_eval_dataloader())  # noqa: SLF001  the library's own hook
+    beta, trials = choose_beta(network(model, mask_id=trainer.mask_id), batches, trainer.recipe)
+    trainer.recipe = with_beta(trainer.recipe, beta)
+    return {"beta": beta, "betas_tried": [asdict(trial) for trial in trials]}
+
+
+def _arguments(recipe: Recipe, checkpoints: Path, *, texts: int) -> TrainingArguments:
+    micro = recipe.micro_batch or recipe.batch_size
+    return TrainingArguments(
+        output_dir=str(checkpoints),
+        num_train_epochs=recipe.epochs,
+        learning_rate=recipe.learning_rate,
+        warmup_steps=0.1,  # a share of all steps
+        weight_decay=0.0,
+        max_grad_norm=1.0,
+        per_device_train_batch_size=micro,
+        per_device_eval_batch_size=micro,
+        gradient_accumulation_steps=recipe.batch_size // micro,
+        bf16=recipe.precision == "bfloat16",
+        seed=recipe.seed,
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        save_total_limit=2,
+        load_best_model_at_end=True,
+        metric_for_best_model="selection",
+        greater_is_better=False,
+        logging_strategy="steps",
+        logging_steps=min(LOGGED, max(1, texts // recipe.batch_size)),
+        logging_nan_inf_filter=False,
+        restore_callback_states_from_checkpoint=True,
+        remove_unused_columns=False,
+        label_names=["labels"],
+        report_to=[],
+        dataloader_pin_memory=torch.cuda.is_available(),
+        disable_tqdm=True,
+    )
+
+
+def _finished(folder: Path, name: str) -> Trained | None:
+    """Return the result of an earlier call of the same training; a folder with something else in it is refused."""
+    receipt = folder / "training.json"
+    if receipt.is_file():
+        known = json.loads(receipt.read_text(encoding="utf-8"))
+        if known.get("training") != name:
+            raise InputError(f"'{folder}' holds the result of another training; name another folder.")
+        if known["unmet"]:
+            raise UnmetError(_unmet_sentence(known, folder))
+        return Trained(folder, known)
+    if (folder / "config.json").is_file():
+        raise InputError(f"'{folder}' holds a model already; name another folder.")
+    return None
+
+
+def _finish(trainer: ReasonTrainer, prepared: Prepared, folder: Path, receipt: dict[str, Any]) -> Trained:
+    """Write the best checkpoint as a model, with its figures."""
+    history = list(trainer.state.log_history)
+    best = min((one for one in history if "eval_selection" in one), key=lambda one: one["eval_selection"])
+    unmet = trainer.recipe.combine == "constrained" and best["eval_selection"] >= UNMET
+    receipt |= {
+        "unmet": unmet,
+        "epochs_run": history[-1].get("epoch"),
+        "best_epoch": best["epoch"],
+        "validation": {key.removeprefix("eval_"): value for key, value in best.items() if key.startswith("eval_")},
+        "bounds": _bounds(trainer.recipe, history),
+        "history": history,
+    }
+    model = prepared.model
+    if model.config.problem_type == "multi_label_classification":
+        _, logits, gold = trainer.validated()
+        receipt["threshold"] = model.config.decision_threshold = trainer.figures(logits, gold).threshold
+    place = folder / "unmet" if unmet else folder
+    new = folder / f".new-{os.getpid()}"
+    model.save_pretrained(new)
+    prepared.tokenizer.save_pretrained(new)
+    move_in(new, place)
+    write_text(folder / "curves.svg", draw(history))
+    write_text(folder / "training.json", json.dumps(receipt, indent=1) + "\n")
+    shutil.rmtree(folder / "checkpoints")
+    if unmet:
+        raise UnmetError(_unmet_sentence(receipt, folder))
+    return Trained(folder, receipt)
+
+
+def _bounds(recipe: Recipe, history: list[dict[str, float]]) -> dict[str, float] | None:
+    """Propose bounds from the lowest values that the guiding terms reached."""
+    terms = [(term.name, term.weight) for term in recipe.guiding]
+    seen = [sum(weight * one[name] for name, weight in terms) for one in history if terms and terms[0][0] in one]
+    validated = [one["eval_rest"] for one in history if "eval_rest" in one]
+    return {"train": SLACK * min(seen), "validation": min(validated)} if seen and validated else None
+
+
+def _unmet_sentence(receipt: dict[str, Any], folder: Path) -> str:
+    reached, bound = receipt["validation"]["rest"], receipt["asked"]["bound_validation"]
+    return (
+        f"no epoch kept the bound: {reached:.4g} on the validation texts, and 1.1 x {bound:g} was asked; "
+        f"the closest model is in '{folder / 'unmet'}'."
+    )
+
+
+def described(data: Dataset) -> dict[str, JsonValue]:
+    """Return what tells one data set from another in a receipt."""
+    return {"name": data.name, "split": data.split, "texts": len(data), "notes": list(data.notes)}

@@ -1,0 +1,145 @@
+"""Hugging Face's trainer with terms in place of a loss: it keeps checkpoints, resumption, devices and precision."""
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import Trainer
+
+from whylight.core.errors import ModelError
+from whylight.models.trainable import network
+from whylight.train.batches import Item, LengthSampler, batch_of
+from whylight.train.combine import Loss, Multiplier, loss_of
+from whylight.train.figures import Figures, multi_label, single_label
+from whylight.train.recipe import Recipe
+from whylight.views.step import Network, Step, probabilities
+
+MARGIN = 1.1
+"""A checkpoint keeps the bound if its terms stay below this many times the bound (Ferreira et al.)."""
+UNMET = 1e6
+"""Added to what a checkpoint is chosen by if it does not keep the bound."""
+
+
+class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped for us
+    """Trains by the terms of a recipe.
+
+    Args:
+        recipe: What is asked.
+        mask_id: Token that stands for "nothing".
+        teacher: A frozen copy of the model, if a term needs it.
+        **options: Those of Hugging Face's trainer.
+    """
+
+    loss_is_scaled_for_ga = False  # else gradients would grow with the number of accumulated parts
+
+    def __init__(self, recipe: Recipe, *, mask_id: int, teacher: Network | None, **options: Any) -> None:  # noqa: ANN401
+        super().__init__(**options)
+        self.recipe = recipe
+        self.teacher = teacher
+        self.mask_id = mask_id
+        self._sums: dict[str, float] = defaultdict(float)
+        self._counts: dict[str, int] = defaultdict(int)
+        self._network: Network | None = None
+
+    @property
+    def multiplier(self) -> Multiplier:
+        """The multiplier; looked up, because resuming puts another in its place."""
+        found: Multiplier = next(one for one in self.callback_handler.callbacks if isinstance(one, Multiplier))
+        return found
+
+    def compute_loss(
+        self,
+        model: Any,  # noqa: ANN401
+        inputs: dict[str, Tensor],
+        return_outputs: bool = False,  # noqa: FBT001, FBT002  the library's own signature
+        num_items_in_batch: Any = None,  # noqa: ANN401, ARG002
+    ) -> Any:  # noqa: ANN401
+        """Compute the terms of a training batch."""
+        step = self._step(model, inputs, training=True)
+        loss = loss_of(step, self.recipe, multiplier=self.multiplier.value)
+        if not torch.isfinite(loss.total):
+            terms = ", ".join(f"{name} {value:g}" for name, value in loss.values.items())
+            raise ModelError(
+                f"the loss is not a finite number at step {self.state.global_step + 1} ({terms}); "
+                "try a lower learning rate or weight."
+            )
+        self._count({**loss.values, **step.figures})
+        if self.recipe.combine == "constrained":
+            self._count({"multiplier": self.multiplier.value})
+            peak, now = self.args.learning_rate, float(self._get_learning_rate())
+            # parts of an accumulated batch share one step of the multiplier
+            parts = self.args.gradient_accumulation_steps
+            self.multiplier.climb(loss.rest - float(self.recipe.bound_train or 0.0), schedule=now / peak / parts)
+        return (loss.total, step.passed.logits) if return_outputs else loss.total
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Add the means of the terms since the last time."""
+        if "loss" in logs and self._counts:
+            logs |= {name: self._sums[name] / count for name, count in self._counts.items()}
+            self._sums.clear()
+            self._counts.clear()
+        super().log(logs, start_time)
+
+    def evaluate(self, eval_dataset: Any = None, ignore_keys: Any = None, metric_key_prefix: str = "eval") -> Any:  # noqa: ANN401, ARG002
+        """Validate: the terms, how well the labels are learnt, and the number that checkpoints are chosen by."""
+        started = time.monotonic()
+        losses, logits, gold = self.validated(eval_dataset)
+        figures = self.figures(logits, gold)
+        rest = float(np.mean([one.rest for one in losses]))
+        values = {"labels": float(np.mean([one.labels for one in losses])), "rest": rest, **figures.values}
+        for name in losses[0].values:
+            values[f"term_{name}"] = float(np.mean([one.values[name] for one in losses]))
+        values["selection"] = self._selection(values)
+        values["seconds"] = time.monotonic() - started
+        metrics = {f"{metric_key_prefix}_{name}": value for name, value in values.items()}
+        self.log(dict(metrics))
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)  # type: ignore[has-type]
+        return metrics
+
+    def figures(self, logits: Tensor, gold: Tensor) -> Figures:
+        """Say how well logits fit the labels."""
+        several = gold.ndim > 1
+        values = probabilities(logits.double(), multi_label=several).cpu().numpy()
+        return multi_label(values, gold.cpu().numpy()) if several else single_label(values, gold.cpu().numpy())
+
+    def validated(self, data: Any = None) -> tuple[list[Loss], Tensor, Tensor]:  # noqa: ANN401
+        """Run the validation texts; terms that differentiate need their graph, so that gradients stay on."""
+        losses, logits, gold = [], [], []
+        for inputs in self.get_eval_dataloader(data):
+            moved = self._prepare_inputs(inputs)
+            step = self._step(self.model, moved, training=False)
+            losses.append(loss_of(step, self.recipe))
+            logits.append(step.passed.logits.detach())
+            gold.append(moved["labels"])
+        return losses, torch.cat(logits), torch.cat(gold)
+
+    def _selection(self, values: dict[str, float]) -> float:
+        """Return what a checkpoint is chosen by; lower is better."""
+        recipe = self.recipe
+        if recipe.combine == "constrained":
+            met = values["rest"] < MARGIN * float(recipe.bound_validation or 0.0)
+            return values["labels"] if met else UNMET + values["rest"]
+        if "mean_average_precision" in values and recipe.combine == "joint":
+            return -values["mean_average_precision"]
+        return values["labels"] + values["rest"]
+
+    def _step(self, model: Any, inputs: dict[str, Tensor], *, training: bool) -> Step:  # noqa: ANN401
+        if self._network is None or self._network.model is not self.accelerator.unwrap_model(model):  # type: ignore[attr-defined]
+            bare = self.accelerator.unwrap_model(model)
+            self._network = network(bare, mask_id=self.mask_id, wrapped=model)
+        attention = "attention" in self.recipe.needs
+        return Step(self._network, batch_of(inputs), training=training, attention=attention, teacher=self.teacher)
+
+    def _count(self, values: dict[str, float]) -> None:
+        for name, value in values.items():
+            self._sums[name] += value
+            self._counts[name] += 1
+
+    def _get_train_sampler(self, train_dataset: Sequence[Item] | None = None) -> LengthSampler:
+        items = self.train_dataset if train_dataset is None else train_dataset
+        lengths = [len(item.ids) for item in items]
+        return LengthSampler(lengths, batch=self.recipe.batch_size, seed=self.args.seed)

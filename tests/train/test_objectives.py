@@ -1,0 +1,231 @@
+"""Terms of a training loss against their formulas, in float64."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+import stage
+import torch
+from torch import Tensor
+
+from whylight.core.errors import IncompatibleError
+from whylight.core.registry import OBJECTIVES
+from whylight.objectives.adversarial_noise import worst_noise
+from whylight.objectives.token_masking import find_mask
+from whylight.views.step import Batch, Pass, Step, example_losses
+
+ARCHITECTURES = ("bert", "modernbert_mean", "plm_ca")
+NAMES = OBJECTIVES.names()
+
+
+def value(step: Step, name: str, **settings: Any) -> Tensor:
+    spec = OBJECTIVES[name]
+    result: Tensor = spec.function(step, **spec.complete_settings(settings))
+    return result
+
+
+def with_teacher(step: Step) -> Step:
+    step.teacher = step.network
+    return step
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_term_is_a_finite_number_that_can_be_learnt_from(name: str, architecture: str) -> None:
+    if (name, architecture) == ("rationale_rollout", "plm_ca"):
+        with pytest.raises(IncompatibleError, match="label attention"):
+            value(stage.step(architecture), name)
+        return
+    step = with_teacher(stage.step(architecture))
+    term = value(step, name, **({"beta": 0.5} if name == "token_masking" else {}))
+    assert term.ndim == 0
+    assert torch.isfinite(term)
+    slopes = torch.autograd.grad(term, stage.parameters(step), allow_unused=True)
+    assert all(torch.isfinite(one).all() for one in slopes if one is not None)
+    assert any(bool(one.any()) for one in slopes if one is not None)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("name", ["input_gradient_penalty", "rationale_gradient", "attention_supervision"])
+def test_the_gradient_of_a_term_is_that_of_finite_differences(name: str, architecture: str) -> None:
+    step = stage.step(architecture)
+    chosen = max(stage.parameters(step), key=lambda one: one.numel() if one.ndim == 2 else 0)
+    if name == "attention_supervision" and architecture == "modernbert_mean":
+        return  # its rotary embedding computes in float32, too coarse for second derivatives alone
+    (slopes,) = torch.autograd.grad(value(step, name), chosen)
+    place = int(slopes.abs().argmax())
+    width = 1e-5
+
+    def moved(by: float) -> float:
+        with torch.no_grad():
+            chosen.view(-1)[place] += by
+        found = float(value(replace(step, _memory={}), name).detach())
+        with torch.no_grad():
+            chosen.view(-1)[place] -= by
+        return found
+
+    difference = (moved(width) - moved(-width)) / (2 * width)
+    assert float(slopes.view(-1)[place]) == pytest.approx(difference, rel=1e-2 if "modern" in architecture else 1e-4)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_gradient_penalty_is_the_mean_of_each_examples_own_norm(architecture: str) -> None:
+    step = stage.step(architecture)
+    norms = []
+    for number in range(len(step.batch.ids)):
+        one = replace(step.batch, **{n: getattr(step.batch, n)[[number]] for n in ("ids", "types", "mask", "labels")})
+        alone = Step(step.network, replace(one, content=step.batch.content[[number]]), training=False)
+        norms.append(float(alone.loss_gradient.detach().norm()))
+    assert float(value(step, "input_gradient_penalty").detach()) == pytest.approx(np.mean(norms), rel=1e-6)
+
+
+def test_the_penalty_at_the_table_sums_the_norms_of_its_rows() -> None:
+    step = stage.step()
+    table = step.network.embedding_table
+    (slopes,) = torch.autograd.grad(step.example_losses.mean(), table)
+    expected = float(slopes.norm(dim=1).sum())
+    assert float(value(stage.step(), "input_gradient_penalty", at="table").detach()) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_noise_stays_within_its_bound_and_raises_the_loss(architecture: str) -> None:
+    step = stage.step(architecture)
+    noise = worst_noise(step, epsilon=1e-3, steps=5, rate=0.1)
+    assert 0 < float(noise.abs().max()) <= 1e-3
+    assert step.figures["loss_rise"] > 0
+    padding = ~step.network.to_rows(step.batch, step.batch.mask.long()).bool()
+    assert not noise[padding].any()
+    plain = step.network.run(step.batch, train=False)
+    noisy = step.network.run(step.batch, train=False, change=lambda embeddings: embeddings + noise)
+    losses = [float(example_losses(one.logits, step.batch.labels).mean().detach()) for one in (plain, noisy)]
+    assert losses[1] - losses[0] == pytest.approx(step.figures["loss_rise"], rel=1e-6)
+    assert float(value(step, "adversarial_noise", epsilon=1e-3).detach()) == pytest.approx(losses[1], rel=1e-6)
+
+
+def test_rationale_terms_are_their_formulas() -> None:
+    step = stage.step()
+    batch = step.batch
+    layers = [layer.detach().numpy() for layer in step.passed.attention]
+    rows, targets, rolled, lengths = [], [], [], []
+    for pair in range(2):  # the third text has no evidence
+        example = int(batch.pair_example[pair])
+        length = int(batch.mask[example].sum())
+        attention = layers[-1][example].mean(0)[0, :length]
+        sharp = np.exp(100 * attention - (100 * attention).max())
+        rows.append(sharp / sharp.sum())
+        product = np.eye(length)
+        for layer in layers:
+            mixed = layer[example].mean(0)[:length, :length] + np.eye(length)
+            product = mixed / mixed.sum(1, keepdims=True) @ product
+        rolled.append(product[0])
+        evidence = batch.evidence[pair, :length].numpy()
+        targets.append(evidence / evidence.sum())
+        lengths.append(length)
+    for name, maps in (("rationale_attention", rows), ("rationale_rollout", rolled)):
+        expected = sum(np.abs(a - t).sum() for a, t in zip(maps, targets, strict=True)) / sum(lengths)
+        assert float(value(step, name).detach()) == pytest.approx(expected, rel=1e-6)
+    kl = np.mean([np.sum(t[t > 0] * np.log(t[t > 0] / a[t > 0])) for a, t in zip(rolled, targets, strict=True)])
+    assert float(value(step, "rationale_rollout", criterion="kl").detach()) == pytest.approx(kl, rel=1e-5)
+
+
+def test_the_gradient_map_has_length_one_and_all_texts_count() -> None:
+    step = stage.step()
+    total = 0.0
+    for number in range(3):
+        logit = step.passed.logits[number, step.batch.labels[number]]
+        (slope,) = torch.autograd.grad(logit, step.passed.embeddings, retain_graph=True)
+        product = (slope[number] * step.passed.embeddings[number]).sum(-1).detach() * step.batch.mask[number]
+        total += float((product.abs() / product.norm() - step.batch.evidence[number]).abs().sum())
+    expected = total / float(step.batch.mask.sum())
+    assert float(value(step, "rationale_gradient").detach()) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (3, 1, 4, 0, 2)])
+def test_supervision_puts_evidence_on_its_own_label_whatever_the_order_of_labels(order: tuple[int, ...]) -> None:
+    step = stage.step("plm_ca")
+    batch = step.batch
+    shuffled = torch.tensor([order.index(int(label)) for label in batch.pair_label])
+    renamed = replace(step, batch=replace(batch, pair_label=shuffled), _memory={})
+    term = value(renamed, "attention_supervision")
+    queries = next(p for n, p in step.network.model.named_parameters() if n == "decoder.queries.weight")  # type: ignore[attr-defined]
+    (slopes,) = torch.autograd.grad(term, queries)
+    before = renamed.pair_attention().detach()
+    with torch.no_grad():
+        queries -= 1e-3 * slopes / slopes.norm()
+    after = replace(renamed, _memory={}).pair_attention().detach()
+    with torch.no_grad():
+        queries += 1e-3 * slopes / slopes.norm()
+    evidence = batch.evidence > 0
+    marked = evidence.any(-1)
+    assert float((after - before)[marked][evidence[marked]].sum()) > 0
+    touched = slopes.abs().sum(-1) > 0
+    assert set(torch.nonzero(touched)[:, 0].tolist()) == set(shuffled[marked].tolist())
+    attention = before[marked] / 1.0
+    share = batch.evidence[marked] / batch.evidence[marked].sum(-1, keepdim=True)
+    expected = (torch.xlogy(share, share) - share * attention.log().nan_to_num(neginf=0.0)).sum(-1).mean()
+    assert float(term.detach()) == pytest.approx(float(expected), rel=1e-6)
+    assert not before[~batch.mask[batch.pair_example]].any()
+
+
+def test_a_batch_without_evidence_adds_nothing() -> None:
+    step = stage.step()
+    bare = replace(step, batch=replace(step.batch, evidence=torch.zeros_like(step.batch.evidence)), _memory={})
+    for name in ("attention_supervision", "rationale_attention", "rationale_rollout"):
+        assert float(value(bare, name).detach()) == 0.0
+
+
+@dataclass
+class Counting:
+    """A network in which one known word decides: its logit is high while that word is there."""
+
+    key: int = 7
+    mask_id: int = 4
+    runs: int = 0
+
+    @property
+    def embedding_table(self) -> Tensor:
+        return torch.eye(40, requires_grad=True)
+
+    def run(self, batch: Batch, *, train: bool, ids: Any = None, change: Any = None, attention: bool = False) -> Pass:  # noqa: ARG002
+        self.runs += 1
+        embeddings = self.embedding_table[batch.ids if ids is None else ids]
+        embeddings = embeddings if change is None else change(embeddings)
+        present = embeddings[..., self.key].sum(-1)
+        return Pass(torch.stack([-present, 8 * present - 4], dim=-1), embeddings, torch.arange(len(batch.ids)))
+
+    def to_rows(self, batch: Batch, tokens: Tensor) -> Tensor:  # noqa: ARG002
+        return tokens
+
+
+def test_masking_leaves_the_words_that_decide_and_masks_the_rest() -> None:
+    batch = stage.batch()
+    ids = batch.ids.where(batch.ids != 7, 8)
+    ids[:, 2] = 7
+    step = Step(Counting(), replace(batch, ids=ids, labels=torch.ones(3, dtype=torch.long)))
+    masked = find_mask(step, beta=1.0, steps=200, rate=0.3)
+    assert not masked[:, 2].any()
+    others = batch.content.clone()
+    others[:, 2] = False
+    assert bool(masked[others].all())
+    assert not bool(masked[~batch.content].any())
+    assert step.figures["mask_steps"] < 200
+
+
+def test_a_step_runs_the_batch_once_for_all_terms() -> None:
+    network = Counting()
+    step = Step(network, stage.batch())
+    for name in ("classification", "input_gradient_penalty", "rationale_gradient"):
+        value(step, name)
+    assert network.runs == 1
+
+
+def test_classification_is_the_mean_cross_entropy() -> None:
+    step = stage.step()
+    expected = torch.nn.functional.cross_entropy(step.passed.logits, step.batch.labels)
+    assert float((value(step, "classification") - expected).detach()) == pytest.approx(0.0, abs=1e-12)
+    several = stage.step("plm_ca")
+    expected = torch.nn.functional.binary_cross_entropy_with_logits(
+        several.passed.logits, several.batch.labels.double()
+    )
+    assert float((value(several, "classification") - expected).detach()) == pytest.approx(0.0, abs=1e-12)

@@ -1,0 +1,217 @@
+"""Training from end to end on tiny models: folders, resumption, bounds and refusals."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification
+
+import tiny
+import whylight as wl
+from whylight.cli.main import run as command_line
+from whylight.core.errors import InputError, ModelError, UnmetError
+from whylight.core.rationale import Rationale
+from whylight.data.dataset import Dataset
+from whylight.train.recipe import Recipe, make_terms
+from whylight.train.train import train
+from whylight.train.trainer import ReasonTrainer
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("start")
+    tiny.model("bert", hidden_dropout_prob=0.1).save_pretrained(folder)
+    tiny.tokenizer("bert").save_pretrained(folder)
+    return folder
+
+
+def planted(split: str, size: int = 24, **settings: Any) -> Dataset:
+    return wl.dataset("planted:", split=split, size=size, **{"length": 9, **settings})
+
+
+def recipe(*objectives: str, combine: Any = "joint", **numbers: Any) -> Recipe:
+    numbers = {"epochs": 2, "batch_size": 8, "learning_rate": 1e-3, **numbers}
+    return Recipe(terms=make_terms(objectives, {}, combine=combine), combine=combine, **numbers)
+
+
+def run(start: Path, out: Path, asked: Recipe, **options: Any) -> Any:
+    return train(start, planted("train"), planted("dev"), asked, out=out, progress=False, **options)
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return dict(AutoModelForSequenceClassification.from_pretrained(folder).state_dict())
+
+
+def test_the_result_is_an_ordinary_folder_with_a_receipt(start: Path, tmp_path: Path) -> None:
+    found = run(start, tmp_path / "out", recipe("rationale_attention"))
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "training.json",
+                     "curves.svg"}  # fmt: skip
+    receipt = json.loads((tmp_path / "out" / "training.json").read_text())
+    assert receipt == found.receipt
+    assert receipt["asked"]["terms"][1]["name"] == "rationale_attention"
+    assert {"accuracy", "term_rationale_attention", "labels"} <= receipt["validation"].keys()
+    clf = wl.load(tmp_path / "out")
+    assert clf.labels.names == ("negative", "positive")
+    wl.explain(clf, "a good film", method="attention")
+    assert "<svg" in (tmp_path / "out" / "curves.svg").read_text()
+
+
+def test_training_learns_what_it_is_asked(start: Path, tmp_path: Path) -> None:
+    numbers: dict[str, Any] = {"epochs": 14, "patience": 14, "learning_rate": 3e-3}
+    last = {}
+    for weight in ("100", "1e-9"):
+        found = run(start, tmp_path / weight, recipe(f"rationale_attention={weight}", **numbers)).receipt
+        last[weight] = [one["rationale_attention"] for one in found["history"] if "rationale_attention" in one][-1]
+    assert last["100"] < 0.9 * last["1e-9"]
+
+
+def test_a_killed_training_goes_on_and_ends_where_an_uninterrupted_one_does(
+    start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = recipe("rationale_attention", combine="constrained", bound_train=0.05, bound_validation=10.0, epochs=3)
+    whole = run(start, tmp_path / "whole", asked)
+    real, steps = ReasonTrainer.compute_loss, []
+
+    def failing(self: Any, *arguments: Any, **options: Any) -> Any:
+        steps.append(1)
+        if len(steps) == 5:  # in the middle of the second epoch of three steps each
+            raise KeyboardInterrupt
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(ReasonTrainer, "compute_loss", failing)
+    with pytest.raises(KeyboardInterrupt):
+        run(start, tmp_path / "part", asked)
+    assert not (tmp_path / "part" / "config.json").exists()
+    (tmp_path / "part" / "checkpoints" / "checkpoint-99").mkdir()  # a kill while a checkpoint was written
+    again = run(start, tmp_path / "part", asked)
+    assert len(steps) == 5 + 6
+    ends = [one.receipt["history"][-1].get("train_loss") for one in (whole, again)]
+    assert again.receipt["validation"]["labels"] == whole.receipt["validation"]["labels"], ends
+    for name, value in weights(tmp_path / "whole").items():
+        assert torch.equal(value, weights(tmp_path / "part")[name]), name
+
+
+def test_a_finished_training_is_not_done_again_and_a_folder_holds_one(start: Path, tmp_path: Path) -> None:
+    first = run(start, tmp_path, recipe())
+    before = (tmp_path / "model.safetensors").stat().st_mtime_ns
+    assert run(start, tmp_path, recipe()).receipt == first.receipt
+    assert (tmp_path / "model.safetensors").stat().st_mtime_ns == before
+    with pytest.raises(InputError, match="another training"):
+        run(start, tmp_path, recipe(seed=1))
+    with pytest.raises(InputError, match="holds a model already"):
+        run(start, start, recipe())
+
+
+def test_a_bound_that_is_not_met_says_so_and_keeps_the_closest(start: Path, tmp_path: Path) -> None:
+    asked = recipe("rationale_attention", combine="constrained", bound_train=1e-9, bound_validation=1e-9)
+    for _ in range(2):  # asked again, the answer is the same
+        with pytest.raises(UnmetError, match="no epoch kept the bound") as raised:
+            run(start, tmp_path, asked)
+        assert raised.value.exit_code == 3
+    assert not (tmp_path / "config.json").exists()
+    wl.load(tmp_path / "unmet")
+    assert json.loads((tmp_path / "training.json").read_text())["unmet"] is True
+
+
+def test_bounds_are_proposed_from_the_lowest_losses(start: Path, tmp_path: Path) -> None:
+    found = run(start, tmp_path, recipe("rationale_attention", combine="alone", epochs=12)).receipt
+    lowest = min(one["rationale_attention"] for one in found["history"] if "rationale_attention" in one)
+    assert found["bounds"]["train"] == pytest.approx(1.5 * lowest)
+    assert found["bounds"]["validation"] == min(one["eval_rest"] for one in found["history"] if "eval_rest" in one)
+
+
+def test_accumulated_parts_train_as_the_whole_batch_does(tmp_path: Path) -> None:
+    folder = tmp_path / "calm"
+    tiny.model("bert", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0).save_pretrained(folder)
+    tiny.tokenizer("bert").save_pretrained(folder)
+    run(folder, tmp_path / "whole", recipe(epochs=1))
+    run(folder, tmp_path / "parts", recipe(epochs=1, micro_batch=4))
+    before, whole, parts = weights(folder), weights(tmp_path / "whole"), weights(tmp_path / "parts")
+    for name, value in whole.items():
+        assert torch.allclose(value, parts[name], atol=2e-4), name
+    assert any(float((value - before[name]).abs().max()) > 1e-3 for name, value in whole.items() if name in before)
+
+
+def test_several_labels_with_label_attention(start: Path, tmp_path: Path) -> None:
+    data, dev = (planted(split, multi_label=True, size=32, length=14) for split in ("train", "dev"))
+    asked = recipe("attention_supervision", epochs=3)
+    found = train(start, data, dev, asked, out=tmp_path / "out", architecture="plm_ca", progress=False)
+    assert {"micro_f1", "macro_f1", "mean_average_precision"} <= found.receipt["validation"].keys()
+    clf = wl.load(tmp_path / "out")
+    assert clf.labels.names == data.label_names
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert config["decision_threshold"] == found.receipt["threshold"]
+
+
+def test_masking_needs_a_teacher_and_gets_one(start: Path, tmp_path: Path) -> None:
+    data, dev = planted("train", size=8), planted("dev", size=8)
+    found = train(start, data, dev, recipe("token_masking", epochs=1), out=tmp_path, progress=False)
+    assert found.receipt["beta"] in (1.0, 0.5, 0.1)
+    assert len(found.receipt["betas_tried"]) == 3
+    shares = [one["masked_share"] for one in found.receipt["history"] if "masked_share" in one]
+    assert shares
+    assert all(0 <= share <= 1 for share in shares)
+
+
+def without_rationales(data: Dataset) -> Dataset:
+    return replace(data, records=tuple(replace(record, rationales={}) for record in data))
+
+
+def test_bad_data_is_refused_in_one_sentence(start: Path, tmp_path: Path) -> None:
+    data, dev = planted("train"), planted("dev")
+    strange = replace(dev, label_names=("negative", "neutral", "positive"))
+    strange = replace(strange, records=(replace(dev[0], labels=("neutral",)), *dev.records[1:]))
+    one = replace(data, records=tuple(record for record in data if record.labels == ("positive",)))
+    for sentence, asked, both in (
+        ("'rationale_attention' needs rationales", recipe("rationale_attention"), (without_rationales(data), dev)),
+        ("'rationale_attention' needs rationales", recipe("rationale_attention"), (data, without_rationales(dev))),
+        ("label 'neutral', which no training text has", recipe(), (data, strange)),
+        ("nothing to tell apart", recipe(), (one, one)),
+        ("both the training and the validation", recipe(), (data, data)),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            train(start, *both, asked, out=tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_loss_that_is_no_number_stops_the_training(start: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="not a finite number at step"):
+        run(start, tmp_path / "out", recipe("input_gradient_penalty=1e39"))
+    assert not (tmp_path / "out" / "config.json").exists()
+
+
+def test_evidence_is_the_tokens_of_marked_words() -> None:
+    from whylight.core.example import Example, Span  # noqa: PLC0415
+    from whylight.data.dataset import Record  # noqa: PLC0415
+    from whylight.train.batches import make_items  # noqa: PLC0415
+
+    record = Record("a", Example("a gripping film"), ("positive",), {"positive": Rationale((Span(0, 2, 10),))})
+    data = Dataset("made", "train", ("negative", "positive"), (record,))
+    (item,) = make_items(data, tiny.tokenizer("bert"), names=data.label_names, limit=64)
+    tokens = tiny.tokenizer("bert").convert_ids_to_tokens(item.ids.tolist())
+    marked = [token for token, own in zip(tokens, item.evidence[0], strict=True) if own]
+    assert "".join(marked).replace("##", "") == "gripping"
+    assert tokens[0] == "[CLS]"
+    assert not item.content[0]
+
+
+@pytest.mark.parametrize(("arguments", "code"), [([], 0), (["--objective", "rationale_atention"], 2)])
+def test_the_command_line_trains(
+    arguments: list[str], code: int, start: Path, tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    asked = ["train", "--model", str(start), "--data", "planted:", "--data-set", "size=16", "--epochs", "1",
+             "--out", str(tmp_path / "out"), "--seeds", "2", *arguments]  # fmt: skip
+    monkeypatch.setattr(sys, "argv", ["whylight", *asked])
+    with pytest.raises(SystemExit) as stopped:
+        command_line()
+    assert (stopped.value.code or 0) == code
+    if not code:
+        assert {path.name for path in (tmp_path / "out").iterdir()} == {"seed-0", "seed-1"}
+        assert "accuracy" in capsys.readouterr().out
+    else:
+        assert "Did you mean 'rationale_attention'" in capsys.readouterr().err
