@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
+DATA ?= ../shared/data
 
-.PHONY: demo test test-slow lint format bench model clean
+.PHONY: demo test test-slow lint format bench findings model clean
 
 demo: $(INSTALLED)  ## explain a few reviews, print them and write demo.html
 	$(BIN)/python examples/demo.py
@@ -29,6 +30,11 @@ format: $(INSTALLED)
 
 bench: $(VENV)/.installed-bench  ## speed and accuracy beside Captum, shap and lime
 	$(BIN)/python benchmarks/run.py
+
+findings: $(INSTALLED)  ## run the experiments of docs/findings.md; a stopped one goes on
+	$(BIN)/python findings/planted.py
+	$(BIN)/python findings/removers.py $(DATA)/sst_trees
+	$(BIN)/python findings/regularisation.py $(DATA)
 
 model: $(VENV)/.installed-model  ## train the bundled sentiment model anew
 	$(BIN)/python scripts/make_sentiment_model.py

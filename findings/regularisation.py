@@ -1,0 +1,187 @@
+"""Claims C1 to C5: does training with human rationales change what a model relies on, and does it help elsewhere?
+
+    python findings/regularisation.py path/to/data
+
+The bundled encoder with a fresh head learns from 2,000 SST sentences, at most 6 epochs, three seeds, guided on
+attention, rollout or input x gradient, jointly or under a bound. Each model is tested on SST, movie reviews, Yelp and
+IMDB, and its attention, rollout and input x gradient are held against human rationales of SST dev sentences. Models and
+figures are kept, so that a stopped script goes on.
+"""
+
+import json
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from document import WORK, put, table
+from scipy import stats
+
+import whylight as wl
+from whylight.core.errors import UnmetError
+from whylight.data.dataset import Dataset
+from whylight.facade.case import open_case
+from whylight.train.figures import single_label
+from whylight.train.recipe import Recipe, make_terms
+from whylight.train.train import train
+
+SEEDS = (0, 1, 2)
+GUIDES = ("attention", "rollout", "gradient")
+SHOWN = {"attention": "attention", "rollout": "attention_rollout", "gradient": "input_x_gradient"}
+SWEEP = (0.0, 0.5, 1.0, 5.0, 10.0, 100.0)
+JOINT = {"attention": 1.0, "rollout": 1.0, "gradient": 1.0}
+NUMBERS: dict[str, Any] = {"epochs": 6, "patience": 2, "learning_rate": 5e-5}
+LENGTH = 128
+
+
+@dataclass(frozen=True)
+class Data:
+    """Everything that is read once."""
+
+    train: Dataset
+    dev: Dataset
+    tests: dict[str, Dataset]
+    marked: Dataset
+
+
+def main() -> None:
+    """Train, measure, and put the tables into the document."""
+    data = _data(Path(sys.argv[1]))
+    found: dict[str, list[dict[str, float]]] = {}
+    bounds = {guide: _bound(guide, data) for guide in GUIDES}
+    for seed in SEEDS:
+        found.setdefault("baseline", []).append(_measured("baseline", [], seed, data))
+        for guide in GUIDES:
+            term = f"rationale_{guide}"
+            joint = _measured(f"joint {guide}", [f"{term}={JOINT[guide]}"], seed, data)
+            found.setdefault(f"joint {guide}", []).append(joint)
+            held = _measured(f"constrained {guide}", [term], seed, data, bound=bounds[guide])
+            found.setdefault(f"constrained {guide}", []).append(held)
+            _write(found)
+    sweep = [(weight, _measured(f"sweep {weight:g}", [f"rationale_attention={weight}"], 0, data)) for weight in SWEEP]
+    _write(found, sweep)
+
+
+def _data(path: Path) -> Data:
+    trees = f"sst:{path / 'sst_trees'}"
+    tests = {
+        "SST": wl.dataset(trees, split="test").sample(500, seed=0),
+        "movies": wl.dataset(f"eraser:{path / 'eraser_movies'}", split="test"),
+        "Yelp": wl.dataset(f"yelp:{path / 'yelp_1k'}", split="test").sample(300, seed=0),
+        "IMDB": wl.dataset(f"imdb:{path / 'imdb'}", split="test").sample(300, seed=0),
+    }
+    dev = wl.dataset(trees, split="dev")
+    return Data(
+        wl.dataset(trees, split="train").sample(2000, seed=0),
+        dev.sample(400, seed=1),
+        tests,
+        dev.with_rationales().sample(200, seed=2),
+    )
+
+
+def _recipe(objectives: list[str], *, combine: Any, seed: int, **bounds: float) -> Recipe:
+    terms = make_terms(objectives, {}, combine=combine)
+    return Recipe(terms=terms, combine=combine, seed=seed, max_tokens=LENGTH, **NUMBERS, **bounds)
+
+
+def _bound(guide: str, data: Data) -> dict[str, float]:
+    """Train on the guiding term alone, and take the proposed bounds."""
+    recipe = _recipe([f"rationale_{guide}"], combine="alone", seed=0)
+    found = train(_start(), data.train, data.dev, recipe, out=WORK / "regularisation" / f"alone-{guide}")
+    return dict(found.receipt["bounds"])
+
+
+def _measured(
+    name: str, objectives: list[str], seed: int, data: Data, *, bound: dict[str, float] | None = None
+) -> dict[str, float]:
+    """Train one model, unless it is there, and measure it, unless its figures are there."""
+    folder = WORK / "regularisation" / f"{name.replace(' ', '-')}-{seed}"
+    figures = folder / "figures.json"
+    if figures.is_file():
+        known: dict[str, float] = json.loads(figures.read_text(encoding="utf-8"))
+        return known
+    combine = "joint" if bound is None else "constrained"
+    recipe = _recipe(objectives, combine=combine, seed=seed)
+    if bound is not None:
+        recipe = replace(recipe, bound_train=bound["train"], bound_validation=bound["validation"])
+    place, met = folder, 1.0
+    try:
+        train(_start(), data.train, data.dev, recipe, out=folder)
+    except UnmetError:
+        place, met = folder / "unmet", 0.0
+    values = {"met": met, **_tested(place, data)}
+    figures.write_text(json.dumps(values), encoding="utf-8")
+    print(name, seed, {key: round(value, 3) for key, value in values.items()}, flush=True)
+    return values
+
+
+def _start() -> Path:
+    """Return the bundled encoder under other label names, so that its head is drawn anew."""
+    from whylight.models.load import BUNDLED  # noqa: PLC0415
+
+    folder = WORK / "regularisation" / "encoder"
+    if not (folder / "config.json").is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in BUNDLED.iterdir():
+            text = path.read_bytes()
+            if path.name == "config.json":
+                text = text.replace(b'"negative"', b'"first"').replace(b'"positive"', b'"second"')
+            (folder / path.name).write_bytes(text)
+    return folder
+
+
+def _tested(folder: Path, data: Data) -> dict[str, float]:
+    clf = wl.load(folder)
+    values = {f"F1 {name}": _macro_f1(clf, one) for name, one in data.tests.items()}
+    settings = {"sign": "absolute"}
+    result = wl.evaluate(
+        clf, data.marked, methods=list(SHOWN.values()), metrics=["roc_auc"], settings=settings, progress=False
+    )
+    for line in result.summary.lines:
+        if line.method in SHOWN.values():
+            values[f"AUC {line.method}"] = line.cells["roc_auc"].mean
+    return values
+
+
+def _macro_f1(clf: Any, data: Dataset) -> float:
+    cases = [open_case(clf, record.example) for record in data]
+    probabilities = np.asarray([case.prediction.probabilities for case in cases])
+    gold = np.asarray([clf.labels.names.index(record.labels[0]) for record in data])
+    return single_label(probabilities, gold).values["macro_f1"]
+
+
+def _write(found: dict[str, list[dict[str, float]]], sweep: list[tuple[float, dict[str, float]]] | None = None) -> None:
+    names = [name for name in next(iter(found.values()))[0] if name != "met"]
+    rows = []
+    for variant, runs in found.items():
+        cells = [f"{np.mean(own):.3f} ± {np.std(own, ddof=1) if len(own) > 1 else 0:.3f}"
+                 for own in ([run[name] for run in runs] for name in names)]  # fmt: skip
+        met = f"{sum(run['met'] for run in runs):.0f} of {len(runs)}" if variant.startswith("constrained") else "-"
+        rows.append([variant, *cells, met])
+    text = table(["training", *names, "bound met"], rows)
+    if sweep is not None:
+        lines = [[f"{weight:g}", *(f"{run[name]:.3f}" for name in names)] for weight, run in sweep]
+        text += "\n\nWeight of joint attention guidance, seed 0:\n\n" + table(["weight", *names], lines)
+        every = [run for runs in found.values() for run in runs] + [run for _, run in sweep]
+        text += f"\n\n{_correlations(every, names)}"
+    put("regularisation", text)
+
+
+def _correlations(runs: list[dict[str, float]], names: list[str]) -> str:
+    """Correlate what is seen in domain with the mean F1 elsewhere, over all models."""
+    outside = np.asarray([np.mean([run[f"F1 {name}"] for name in ("movies", "Yelp", "IMDB")]) for run in runs])
+    rows = []
+    for name in [name for name in names if name == "F1 SST" or name.startswith("AUC")]:
+        own = np.asarray([run[name] for run in runs])
+        generator = np.random.default_rng(0)
+        drawn = [generator.integers(len(own), size=len(own)) for _ in range(2000)]
+        values = [stats.spearmanr(own[i], outside[i]).statistic for i in drawn]
+        low, high = np.nanpercentile(values, (2.5, 97.5))
+        rows.append([name, f"{stats.spearmanr(own, outside).statistic:+.2f} [{low:+.2f}, {high:+.2f}]"])
+    title = f"Spearman correlation with mean F1 out of domain, over {len(runs)} models (intervals over models)"
+    return table(["in domain", title], rows)
+
+
+if __name__ == "__main__":
+    main()
