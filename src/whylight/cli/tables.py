@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 4
 """Metrics beside each other; more of them make another table below."""
+COSTS = ("seconds", "forward", "backward")
 THOUSAND = 1024
 
 
@@ -78,16 +79,16 @@ def print_table(summary: "Summary", *, title: str, costs: bool = True) -> None:
     cells = {line.method: {n: _cell(line.cells.get(n)) for n in summary.metrics} for line in summary.lines}
     heads = {name: f"{name} {'↑' if summary.higher_is_better[name] else '↓'}" for name in summary.metrics}
     if costs:
-        heads |= {name: name for name in ("seconds", "forward", "backward")}
+        heads |= {name: name for name in COSTS}
         for line in summary.lines:
             numbers = (f"{line.seconds:.2f}", f"{line.forward_passes:.0f}", f"{line.backward_passes:.0f}")
-            cells[line.method] |= dict(zip(("seconds", "forward", "backward"), numbers, strict=True))
+            cells[line.method] |= dict(zip(COSTS, numbers, strict=True))
     _print_blocks(cells, heads, title=title)
 
 
 def _print_blocks(cells: Mapping[str, Mapping[str, str]], heads: Mapping[str, str], *, title: str) -> None:
     names = list(heads)
-    wide = len(names) > COLUMNS + 3
+    wide = len([name for name in names if name not in COSTS]) > COLUMNS
     blocks = [names[i : i + COLUMNS] for i in range(0, len(names), COLUMNS)] if wide else [names]
     for number, block in enumerate(blocks):
         own = title if number == 0 else None
