@@ -1,4 +1,7 @@
-"""Putting tables into docs/findings.md: each stands between two marks, and a script replaces what is between them."""
+"""Putting tables into docs/findings.md: each stands between two marks, and a script replaces what is between them.
+
+A table that the document has no place for yet is kept beside the runs, to be read before a section is written.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,9 +21,10 @@ def put(name: str, text: str) -> None:
     """Replace the text between the marks of a section."""
     first, last = f"<!-- {name} -->", f"<!-- /{name} -->"
     document = DOCUMENT.read_text(encoding="utf-8")
+    print(text)
     if first not in document or last not in document:
-        raise SystemExit(f"docs/findings.md has no place for '{name}'.")
+        (WORK / f"{name}.md").write_text(text + "\n", encoding="utf-8")
+        return
     before, rest = document.split(first, 1)
     after = rest.split(last, 1)[1]
     DOCUMENT.write_text(f"{before}{first}\n{text}\n{last}{after}", encoding="utf-8")
-    print(text)
