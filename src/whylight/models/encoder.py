@@ -20,6 +20,7 @@ from whylight.core.example import Example
 from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
 from whylight.models import heads, rules, tokenised, tracing
 from whylight.models.batching import Engine, default_token_budget
+from whylight.models.networks.encoders import first_position
 from whylight.models.unchanged import (
     exchange,
     is_block_sparse,
@@ -62,7 +63,7 @@ class TransformerClassifier:
         self.limit = limit
         self._accepted = frozenset(inspect.signature(model.forward).parameters)
         self._config = model.config.get_text_config()
-        self._first_position = first_position(model)
+        self._first_position = first_position(model.base_model)
         self._removers = removers(self._replacements())
         self.removers = tuple(self._removers)
         budget = default_token_budget(model.device)
@@ -185,13 +186,6 @@ class TransformerClassifier:
     def _pools_last(self) -> bool:
         """Whether this is a decoder, whose head reads the last token that is not padding."""
         return "past_key_values" in self._accepted and not getattr(self.model.config, "is_encoder_decoder", False)
-
-
-def first_position(model: Any) -> int | None:  # noqa: ANN401
-    """Return the number of the first position in models that count from behind their padding index (RoBERTa)."""
-    table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
-    padding = getattr(table, "padding_idx", None)
-    return None if padding is None else int(padding) + 1
 
 
 def one_row(segment: Encoded) -> Rows:

@@ -18,7 +18,8 @@ from whylight.core.labels import DEFAULT_THRESHOLD, HEADS, Head, Labels
 from whylight.models import networks
 from whylight.models.callable import CallableClassifier, TextFunction
 from whylight.models.chunked import ChunkedClassifier
-from whylight.models.encoder import TransformerClassifier, first_position
+from whylight.models.encoder import TransformerClassifier
+from whylight.models.networks.encoders import first_position
 from whylight.views.classifier import Classifier
 
 BUNDLED = Path(__file__).parent / "bundled" / "sentiment"
@@ -213,7 +214,7 @@ def model_limit(model: Any, tokenizer: Any) -> int:  # noqa: ANN401
     limits = [UNLIMITED, int(min(tokenizer.model_max_length, UNLIMITED))]
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if positions and positions > 0:
-        limits.append(int(positions) - (first_position(model) or 0))
+        limits.append(int(positions) - (first_position(model.base_model) or 0))
     return min(limits)
 
 
