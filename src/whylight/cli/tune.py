@@ -124,9 +124,9 @@ def _print_table(found: "Tuned") -> None:
 
     console = Console()
     minimised = f"-{found.minimised}" if found.minimised in FIGURES else found.minimised
-    shown = [
-        name for name in ("accuracy", "micro_f1", "mean_average_precision", "rest") if name in found.trials[0].figures
-    ]
+    best = found.trials[0].figures
+    shown: list[str] = [name for name in ("accuracy", "micro_f1", "mean_average_precision") if name in best]
+    shown += ["rest"] if best["rest"] else []
     title = f"{len(found.trials)} trials, the best in {found.folder}"
     table = Table(title=Text(title), box=None, header_style="bold", pad_edge=False, title_justify="left")
     for name in ("trial", *found.trials[0].parameters, f"{minimised} ↓", *shown):
