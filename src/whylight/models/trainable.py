@@ -119,22 +119,8 @@ class EncoderNetwork:
         return places / places.sum(-1, keepdim=True)
 
 
-class ChunkedNetwork:
+class ChunkedNetwork(EncoderNetwork):
     """A PLM-CA network: a document is read in several rows, and each label has its own attention."""
-
-    def __init__(
-        self, model: PlmCaForSequenceClassification, *, mask_id: int, wrapped: nn.Module | None = None
-    ) -> None:
-        self.model = model
-        self.mask_id = mask_id
-        self._call = wrapped if wrapped is not None else model
-
-    @property
-    def embedding_table(self) -> Tensor:
-        """The word embeddings that are learnt."""
-        module: Any = self.model.get_input_embeddings()
-        table: Tensor = module.weight
-        return table
 
     def run(
         self,
@@ -146,19 +132,10 @@ class ChunkedNetwork:
         attention: bool = False,
     ) -> Pass:
         """Run a batch."""
-        read: list[Tensor] = []
-
-        def hook(output: Tensor) -> Tensor:
-            used = output if change is None else change(output)
-            read.append(used if used.requires_grad else used.requires_grad_(True))  # noqa: FBT003  torch's own
-            return read[-1]
-
-        inputs = {"input_ids": batch.ids if ids is None else ids, "attention_mask": batch.mask.long()}
-        with mode(self.model, train=train), word_embeddings(self.model, hook):
-            output = self._call(**inputs, token_type_ids=batch.types, output_label_attention=attention)
+        output, embeddings = self._forward(batch, train=train, ids=ids, change=change, output_label_attention=attention)
         real = self._real(batch)
         examples = torch.arange(len(batch.ids), device=batch.ids.device)[:, None].expand_as(real)
-        return Pass(output.logits, read[0], examples[real], label_attention=output.label_attention)
+        return Pass(output.logits, embeddings, examples[real], label_attention=output.label_attention)
 
     def to_rows(self, batch: Batch, tokens: Tensor) -> Tensor:
         """Cut into chunks, without those of padding alone."""
