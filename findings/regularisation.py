@@ -10,6 +10,7 @@ figures are kept, so that a stopped script goes on.
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ def main() -> None:
     data = _data(Path(sys.argv[1]))
     found: dict[str, list[dict[str, float]]] = {}
     bounds = {guide: _bound(guide, data) for guide in GUIDES}
+    alone = {guide: _alone(guide, data) for guide in GUIDES}
     for seed in SEEDS:
         found.setdefault("baseline", []).append(_measured("baseline", [], seed, data))
         for guide in GUIDES:
@@ -58,9 +60,13 @@ def main() -> None:
             found.setdefault(f"joint {guide}", []).append(joint)
             held = _measured(f"constrained {guide}", [term], seed, data, bound=bounds[guide])
             found.setdefault(f"constrained {guide}", []).append(held)
-            _write(found)
-    sweep = [(weight, _measured(f"sweep {weight:g}", [f"rationale_attention={weight}"], 0, data)) for weight in SWEEP]
-    _write(found, sweep)
+            _write(found, alone)
+    known = {0.0: found["baseline"][0], JOINT["attention"]: found["joint attention"][0]}  # the sweep's own recipe
+    sweep = [
+        (weight, known.get(weight) or _measured(f"sweep {weight:g}", [f"rationale_attention={weight}"], 0, data))
+        for weight in SWEEP
+    ]
+    _write(found, alone, sweep)
 
 
 def _data(path: Path) -> Data:
@@ -92,28 +98,39 @@ def _bound(guide: str, data: Data) -> dict[str, float]:
     return dict(found.receipt["bounds"])
 
 
+def _alone(guide: str, data: Data) -> dict[str, float]:
+    """Measure the model that learned nothing but the guiding term: how far plausibility goes when it alone counts."""
+    folder = WORK / "regularisation" / f"alone-{guide}"
+    return _kept(folder / "figures.json", lambda: _plausibility(wl.load(folder), data))
+
+
+def _kept(figures: Path, measure: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """Return figures that are there already, or measure and keep them."""
+    if not figures.is_file():
+        figures.write_text(json.dumps(measure()), encoding="utf-8")
+    known: dict[str, float] = json.loads(figures.read_text(encoding="utf-8"))
+    print(figures.parent.name, {key: round(value, 3) for key, value in known.items()}, flush=True)
+    return known
+
+
 def _measured(
     name: str, objectives: list[str], seed: int, data: Data, *, bound: dict[str, float] | None = None
 ) -> dict[str, float]:
     """Train one model, unless it is there, and measure it, unless its figures are there."""
     folder = WORK / "regularisation" / f"{name.replace(' ', '-')}-{seed}"
-    figures = folder / "figures.json"
-    if figures.is_file():
-        known: dict[str, float] = json.loads(figures.read_text(encoding="utf-8"))
-        return known
     combine = "joint" if bound is None else "constrained"
     recipe = _recipe(objectives, combine=combine, seed=seed)
     if bound is not None:
         recipe = replace(recipe, bound_train=bound["train"], bound_validation=bound["validation"])
-    place, met = folder, 1.0
-    try:
-        train(_start(), data.train, data.dev, recipe, out=folder)
-    except UnmetError:
-        place, met = folder / "unmet", 0.0
-    values = {"met": met, **_tested(place, data)}
-    figures.write_text(json.dumps(values), encoding="utf-8")
-    print(name, seed, {key: round(value, 3) for key, value in values.items()}, flush=True)
-    return values
+
+    def measure() -> dict[str, float]:
+        try:
+            train(_start(), data.train, data.dev, recipe, out=folder)
+        except UnmetError:
+            return {"met": 0.0, **_tested(folder / "unmet", data)}
+        return {"met": 1.0, **_tested(folder, data)}
+
+    return _kept(folder / "figures.json", measure)
 
 
 def _start() -> Path:
@@ -134,14 +151,16 @@ def _start() -> Path:
 def _tested(folder: Path, data: Data) -> dict[str, float]:
     clf = wl.load(folder)
     values = {f"F1 {name}": _macro_f1(clf, one) for name, one in data.tests.items()}
+    return values | _plausibility(clf, data)
+
+
+def _plausibility(clf: Any, data: Data) -> dict[str, float]:
     settings = {"sign": "absolute"}
     result = wl.evaluate(
         clf, data.marked, methods=list(SHOWN.values()), metrics=["roc_auc"], settings=settings, progress=False
     )
-    for line in result.summary.lines:
-        if line.method in SHOWN.values():
-            values[f"AUC {line.method}"] = line.cells["roc_auc"].mean
-    return values
+    lines = [line for line in result.summary.lines if line.method in SHOWN.values()]
+    return {f"AUC {line.method}": line.cells["roc_auc"].mean for line in lines}
 
 
 def _macro_f1(clf: Any, data: Dataset) -> float:
@@ -151,7 +170,11 @@ def _macro_f1(clf: Any, data: Dataset) -> float:
     return single_label(probabilities, gold).values["macro_f1"]
 
 
-def _write(found: dict[str, list[dict[str, float]]], sweep: list[tuple[float, dict[str, float]]] | None = None) -> None:
+def _write(
+    found: dict[str, list[dict[str, float]]],
+    alone: dict[str, dict[str, float]],
+    sweep: list[tuple[float, dict[str, float]]] | None = None,
+) -> None:
     names = [name for name in next(iter(found.values()))[0] if name != "met"]
     rows = []
     for variant, runs in found.items():
@@ -159,11 +182,14 @@ def _write(found: dict[str, list[dict[str, float]]], sweep: list[tuple[float, di
                  for own in ([run[name] for run in runs] for name in names)]  # fmt: skip
         met = f"{sum(run['met'] for run in runs):.0f} of {len(runs)}" if variant.startswith("constrained") else "-"
         rows.append([variant, *cells, met])
+    rows += [[f"{guide} alone", *(f"{run[name]:.3f}" if name in run else "-" for name in names), "-"]
+             for guide, run in alone.items()]  # fmt: skip
     text = table(["training", *names, "bound met"], rows)
     if sweep is not None:
         lines = [[f"{weight:g}", *(f"{run[name]:.3f}" for name in names)] for weight, run in sweep]
         text += "\n\nWeight of joint attention guidance, seed 0:\n\n" + table(["weight", *names], lines)
-        every = [run for runs in found.values() for run in runs] + [run for _, run in sweep]
+        every = [run for runs in found.values() for run in runs]
+        every += [run for _, run in sweep if run not in every]
         text += f"\n\n{_correlations(every, names)}"
     put("regularisation", text)
 
