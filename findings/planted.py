@@ -11,8 +11,8 @@ from document import WORK, put, table
 import whylight as wl
 from whylight.core.registry import METHODS
 from whylight.data.dataset import Dataset
-from whylight.train.recipe import Recipe, make_terms
-from whylight.train.train import train
+from whylight.training.recipe import Recipe, make_terms
+from whylight.training.train import train
 
 VARIANTS = {"single": 100, "redundant": 50, "negated": 50, "conjunctive": 50}
 """Test documents of each."""

@@ -23,9 +23,9 @@ import whylight as wl
 from whylight.core.errors import UnmetError
 from whylight.data.dataset import Dataset
 from whylight.facade.case import open_case
-from whylight.train.figures import single_label
-from whylight.train.recipe import Recipe, make_terms
-from whylight.train.train import train
+from whylight.training.figures import single_label
+from whylight.training.recipe import Recipe, make_terms
+from whylight.training.train import train
 
 SEEDS = (0, 1, 2)
 GUIDES = ("attention", "rollout", "gradient")

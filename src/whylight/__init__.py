@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from whylight.models.load import load
     from whylight.run.evaluate import evaluate
     from whylight.run.sanity import sanity_check
+    from whylight.training.recipe import recipe
+    from whylight.training.train import train
 
 __version__ = "0.1.0"
 __all__ = [
@@ -37,7 +39,9 @@ __all__ = [
     "explain",
     "load",
     "measure",
+    "recipe",
     "sanity_check",
+    "train",
 ]
 
 _LAZY = {
@@ -47,7 +51,9 @@ _LAZY = {
     "explain": "whylight.facade.explain",
     "load": "whylight.models.load",
     "measure": "whylight.facade.evaluate",
+    "recipe": "whylight.training.recipe",
     "sanity_check": "whylight.run.sanity",
+    "train": "whylight.training.train",
 }
 
 

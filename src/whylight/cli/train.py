@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from rich.console import Console
@@ -14,7 +14,7 @@ from whylight.core.errors import InputError, SettingError
 if TYPE_CHECKING:
     from whylight.data.dataset import Dataset
     from whylight.models.prepare import Architecture
-    from whylight.train.recipe import Recipe
+    from whylight.training.recipe import Recipe
 
 DEV_SEED = 1
 EXAMPLES = """
@@ -96,21 +96,19 @@ class Asked:
 def read_options(options: Mapping[str, Any]) -> Asked:
     """Turn the options of `train`, by the names of its parameters, into data and a recipe."""
     from whylight.data.load import dataset  # noqa: PLC0415  torch loads only when it is needed
-    from whylight.train.recipe import Recipe, make_terms  # noqa: PLC0415
+    from whylight.facade.explain import choice  # noqa: PLC0415
+    from whylight.models.prepare import Architecture  # noqa: PLC0415
+    from whylight.training.recipe import NUMBERS, make_recipe  # noqa: PLC0415
 
     if options["find_bound"] and options["combine"] == "constrained":
         raise SettingError("--find-bound trains on the other terms alone; leave out --combine.")
-    way: Any = "alone" if options["find_bound"] else options["combine"]
-    same = ("epochs", "patience", "learning_rate", "batch_size", "micro_batch", "multiplier_rate", "max_tokens", "seed")
-    recipe = Recipe(
-        terms=make_terms(options["objective"] or [], parse_settings(options["settings"] or []), combine=way),
-        combine=way,
-        bound_train=options["bound_train"],
-        bound_validation=options["bound_val"],
-        precision=_choice("precision", options["precision"], ("float32", "bfloat16")),
-        **{name: options[name] for name in same},
-    )
-    kind = _choice("architecture", options["architecture"], ("auto", "plm_ca"))
+    numbers = {name: options[name] for name in NUMBERS if name in options}
+    numbers["bound_validation"] = options["bound_val"]
+    if options["find_bound"]:
+        numbers["combine"] = "alone"
+    for_terms = parse_settings(options["settings"] or [])
+    recipe = make_recipe(options["objective"] or [], numbers=numbers, settings=for_terms)
+    architecture = choice("architecture", options["architecture"], get_args(Architecture))
     for_data = parse_settings(options["data_settings"] or [])
     learnt = dataset(options["data"], split=options["split"], **for_data)
     chosen = dataset(options["dev"] or options["data"], split=options["dev_split"], **for_data)
@@ -119,7 +117,7 @@ def read_options(options: Mapping[str, Any]) -> Asked:
         learnt if count is None else learnt.sample(count, seed=seed),
         chosen if dev_count is None else chosen.sample(dev_count, seed=seed + DEV_SEED),
     )
-    return Asked(both, recipe, kind)
+    return Asked(both, recipe, architecture)
 
 
 def _one(
@@ -133,7 +131,7 @@ def _one(
     """Train one model and say what came of it."""
     from dataclasses import replace  # noqa: PLC0415
 
-    from whylight.train.train import train as run  # noqa: PLC0415
+    from whylight.training.train import train as run  # noqa: PLC0415
 
     found = run(model, *data, replace(recipe, seed=seed), out=out, architecture=architecture)
     receipt = found.receipt
@@ -146,12 +144,6 @@ def _one(
         if bounds is None:
             raise InputError("the training was too short to propose a bound; give it more epochs.")
         console.print(f"proposed: --bound-train {bounds['train']:.4g} --bound-val {bounds['validation']:.4g}")
-
-
-def _choice(name: str, value: str, choices: tuple[str, ...]) -> Any:  # noqa: ANN401
-    if value not in choices:
-        raise SettingError(f"--{name} is {' or '.join(choices)}, not '{value}'.")
-    return value
 
 
 train.__doc__ = f"{train.__doc__}\n{EXAMPLES}"

@@ -19,7 +19,7 @@ from whylight.core.errors import UnmetError
 from whylight.core.registry import OBJECTIVES
 
 if TYPE_CHECKING:
-    from whylight.train.tune import Tried, Tuned
+    from whylight.training.tune import Tried, Tuned
 
 SHOWN = 10
 """Trials in the table."""
@@ -54,7 +54,7 @@ def tune(
     **options: Any,  # noqa: ANN401  those of `train`
 ) -> None:
     """Search the numbers of a training; the best model is kept in OUT/best."""
-    from whylight.train.tune import DEFAULT, tune as run  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.training.tune import DEFAULT, tune as run  # noqa: PLC0415  torch loads only when it is needed
 
     asked = {**options, "out": out, "objective": _with_searched(options["objective"] or [], search or [])}
     read = read_options(asked)
@@ -120,7 +120,7 @@ def _records(trials: "Sequence[Tried]") -> list[dict[str, Any]]:
 
 
 def _print_table(found: "Tuned") -> None:
-    from whylight.train.search import FIGURES  # noqa: PLC0415
+    from whylight.training.search import FIGURES  # noqa: PLC0415
 
     console = Console()
     minimised = f"-{found.minimised}" if found.minimised in FIGURES else found.minimised
@@ -141,7 +141,7 @@ def _print_table(found: "Tuned") -> None:
 
 
 def _value(trial: "Tried") -> str:
-    from whylight.train.trainer import UNMET  # noqa: PLC0415
+    from whylight.training.trainer import UNMET  # noqa: PLC0415
 
     if trial.value is None:
         return trial.state

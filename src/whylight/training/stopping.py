@@ -5,7 +5,7 @@ from typing import Any
 from transformers import TrainerCallback
 from transformers.trainer_callback import ExportableState
 
-from whylight.train.trainer import UNMET
+from whylight.training.trainer import UNMET
 
 FIRST = 2
 """Patience until a bound is first kept, as a multiple of the patience afterwards (Ferreira et al.: 10 and 5 epochs)."""

@@ -8,7 +8,7 @@ import torch
 import tiny
 import tiny_plm_ca
 from whylight.models.trainable import network
-from whylight.train.batches import Collator, Item, batch_of
+from whylight.training.batches import Collator, Item, batch_of
 from whylight.views.step import Batch, Step
 
 LENGTHS = (9, 6, 7)

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from whylight.objectives.token_masking import find_mask
-from whylight.train.batches import batch_of
-from whylight.train.recipe import Recipe
+from whylight.training.batches import batch_of
+from whylight.training.recipe import Recipe
 from whylight.views.step import Network, Step
 
 NAME = "token_masking"

@@ -11,27 +11,29 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from transformers import PrinterCallback, TrainerCallback, TrainingArguments
 
-from whylight.core.errors import InputError, UnmetError
+from whylight.core.errors import InputError, SettingError, UnmetError
 from whylight.core.explanation import JsonValue
 from whylight.data.dataset import Dataset
+from whylight.facade.explain import choice
 from whylight.models.load import quiet
 from whylight.models.prepare import Architecture, Prepared, prepare
 from whylight.models.trainable import network
-from whylight.train.batches import Collator, check_labels, make_items
-from whylight.train.combine import Multiplier
-from whylight.train.curves import draw
-from whylight.train.folder import last_checkpoint, mark_started, move_in, write_text
-from whylight.train.masking import asks_for_beta, choose_beta, with_beta
-from whylight.train.progress import ProgressBar
-from whylight.train.recipe import Recipe, check
-from whylight.train.stopping import Stopping
-from whylight.train.trainer import UNMET, ReasonTrainer
+from whylight.training.batches import Collator, check_labels, make_items
+from whylight.training.combine import Multiplier
+from whylight.training.curves import draw
+from whylight.training.folder import last_checkpoint, mark_started, move_in, write_text
+from whylight.training.masking import asks_for_beta, choose_beta, with_beta
+from whylight.training.progress import ProgressBar
+from whylight.training.recipe import Recipe, check, recipe as build
+from whylight.training.stopping import Stopping
+from whylight.training.trainer import UNMET, ReasonTrainer
 
 PATIENCE = {False: 5, True: 3}
 """Epochs without a better checkpoint, for one label a text and for several."""
@@ -54,16 +56,18 @@ class Trained:
     receipt: dict[str, Any]
 
 
-def train(  # noqa: PLR0913  the public call: four arguments are optional and named
+def train(  # noqa: PLR0913  the public call: every argument but three is optional and named
     model: str | Path | None,
     data: Dataset,
     dev: Dataset,
-    recipe: Recipe,
+    recipe: Recipe | None = None,
     *,
     out: Path | str,
+    objectives: Sequence[str] = (),
     architecture: Architecture = "auto",
     progress: bool = True,
     callbacks: Sequence[TrainerCallback] = (),
+    **settings: object,
 ) -> Trained:
     """Train a classifier, or go on with a training that was stopped.
 
@@ -71,21 +75,34 @@ def train(  # noqa: PLR0913  the public call: four arguments are optional and na
         model: Folder or hub id to start from; None for the bundled model.
         data: Texts to learn from.
         dev: Texts to choose a checkpoint by; of the same labels.
-        recipe: Terms and numbers.
+        recipe: What `wl.recipe` returned, in place of `objectives` and `settings`.
         out: Folder for the model.
+        objectives: Terms of the loss, `NAME` or `NAME=WEIGHT` each.
         architecture: `plm_ca` for label attention over long documents.
         progress: Show a progress bar.
         callbacks: Told of every epoch, in this order; what they raise ends the training.
+        **settings: Numbers of `Recipe`, e.g. `epochs=3`, and settings of the objectives, e.g. `epsilon=1e-3`.
 
     Returns:
         The folder and its receipt.
 
     Raises:
         UnmetError: No checkpoint of a constrained training keeps the bound; the closest is in `OUT/unmet`.
+
+    Example:
+        >>> import whylight as wl
+        >>> data, dev = wl.dataset("planted:", split="train"), wl.dataset("planted:", split="dev")
+        >>> wl.train(None, data, dev, objectives=["rationale_attention=1"], out="guided", epochs=3)  # doctest: +SKIP
     """
+    if recipe is None:
+        recipe = build(objectives=objectives, **settings)
+    elif objectives or settings:
+        raise SettingError(f"a recipe says all; '{next(iter(settings), 'objectives')}' belongs into it.")
+    choice("architecture", architecture, get_args(Architecture))
+    _require_libraries()
     folder = Path(out)
-    recipe = _complete(check(recipe), data)
-    _check_data(data, dev, recipe)
+    _check_data(data, dev, check(recipe))
+    recipe = _complete(recipe, data)
     start = "bundled" if model is None else str(model)
     about: dict[str, JsonValue] = {"model": start, "architecture": architecture}
     about |= {"data": described(data), "dev": described(dev)}
@@ -113,12 +130,22 @@ def train(  # noqa: PLR0913  the public call: four arguments are optional and na
         return _finish(trainer, prepared, folder, receipt)
 
 
+def _require_libraries() -> None:
+    """Say what to install, before anything is read or written, where training is not installed."""
+    for name in ("accelerate", "matplotlib"):
+        if find_spec(name) is None:
+            raise SettingError(f"training needs {name}, which is not installed: install whylight[train].")
+
+
 def _complete(recipe: Recipe, data: Dataset) -> Recipe:
     return recipe if recipe.patience is not None else replace(recipe, patience=PATIENCE[data.multi_label])
 
 
 def _check_data(data: Dataset, dev: Dataset, recipe: Recipe) -> None:
     """Refuse data that cannot teach what the terms ask for."""
+    for one in (data, dev):
+        if not isinstance(one, Dataset):
+            raise InputError(f"training and validation texts are what wl.dataset returns, not {type(one).__name__}.")
     if data.label_names != dev.label_names and set(dev.label_names) - set(data.label_names):
         strange = min(set(dev.label_names) - set(data.label_names))
         raise InputError(f"the validation texts have the label '{strange}', which no training text has.")

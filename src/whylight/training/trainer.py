@@ -13,10 +13,10 @@ from transformers import Trainer
 
 from whylight.core.errors import ModelError
 from whylight.models.trainable import network
-from whylight.train.batches import Item, LengthSampler, batch_of
-from whylight.train.combine import Loss, Multiplier, loss_of
-from whylight.train.figures import Figures, multi_label, single_label
-from whylight.train.recipe import Recipe
+from whylight.training.batches import Item, LengthSampler, batch_of
+from whylight.training.combine import Loss, Multiplier, loss_of
+from whylight.training.figures import Figures, multi_label, single_label
+from whylight.training.recipe import Recipe
 from whylight.views.step import Network, Step, probabilities
 
 MARGIN = 1.1

@@ -1,6 +1,7 @@
 """Training from end to end on tiny models: folders, resumption, bounds and refusals."""
 
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +14,12 @@ from transformers import AutoModelForSequenceClassification
 import tiny
 import whylight as wl
 from whylight.cli.main import run as command_line
-from whylight.core.errors import InputError, ModelError, UnmetError
+from whylight.core.errors import InputError, ModelError, SettingError, UnmetError
 from whylight.core.rationale import Rationale
 from whylight.data.dataset import Dataset
-from whylight.train.recipe import Recipe, make_terms
-from whylight.train.train import train
-from whylight.train.trainer import ReasonTrainer
+from whylight.training.recipe import Recipe, make_terms
+from whylight.training.train import train
+from whylight.training.trainer import ReasonTrainer
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +180,58 @@ def test_bad_data_is_refused_in_one_sentence(start: Path, tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists()
 
 
+def test_the_public_call_is_the_recipe_written_out(start: Path, tmp_path: Path) -> None:
+    data, dev = planted("train"), planted("dev")
+    numbers: dict[str, Any] = {"epochs": 1, "batch_size": 8, "learning_rate": 1e-3}
+    called = wl.train(
+        str(start), data, dev, objectives=["rationale_attention=2"], out=tmp_path / "a", progress=False,
+        criterion="kl", **numbers
+    )  # fmt: skip
+    terms = make_terms(["rationale_attention=2"], {"criterion": "kl"}, combine="joint")
+    built = train(start, data, dev, Recipe(terms=terms, **numbers), out=tmp_path / "b", progress=False)
+    assert called.receipt["asked"] == built.receipt["asked"]
+    assert called.receipt["training"] == built.receipt["training"]
+    assert called.receipt["asked"]["terms"][1]["settings"]["criterion"] == "kl"
+    assert wl.load(called.folder).labels.names == data.label_names
+    again = wl.recipe(objectives=["rationale_attention=2"], criterion="kl", **numbers)
+    assert wl.train(start, data, dev, again, out=tmp_path / "a", progress=False).receipt == called.receipt
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"epoch": 3}, "unknown setting of a training 'epoch'. Did you mean 'epochs'?"),
+        ({"epochs": "three"}, "the setting 'epochs' takes a whole number, not 'three'."),
+        ({"epochs": 0}, "the setting 'epochs' must be above 0, not 0."),
+        ({"precision": "float16"}, "unknown value for 'precision' 'float16'."),
+        ({"combine": "both"}, "unknown value for 'combine' 'both'."),
+        ({"combine": "constrained", "objectives": ["rationale_attention"]}, "(bound_train and bound_validation"),
+        ({"objectives": "rationale_attention"}, "a list, e.g. ['rationale_attention']."),
+        ({"objectives": ["rationale_atention"]}, "Did you mean 'rationale_attention'?"),
+        ({"epsilon": 1}, "unknown setting of 'classification' 'epsilon'."),
+        ({"architecture": "plmca"}, "unknown value for 'architecture' 'plmca'. Did you mean 'plm_ca'?"),
+        ({"recipe": recipe(), "epochs": 3}, "a recipe says all; 'epochs' belongs into it."),
+    ],
+)
+def test_the_public_call_checks_what_the_command_line_does(
+    tmp_path: Path, settings: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(SettingError, match=re.escape(sentence)):
+        wl.train(None, planted("train"), planted("dev"), out=tmp_path / "out", **settings)
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_accelerate_one_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "accelerate", None)
+    with pytest.raises(SettingError, match=r"needs accelerate, .* install whylight\[train\]\."):
+        wl.train(None, planted("train"), planted("dev"), out=tmp_path / "out")
+
+
+def test_data_are_data_sets(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"what wl\.dataset returns, not str"):
+        wl.train(None, "sst:trees", planted("dev"), out=tmp_path / "out")  # type: ignore[arg-type]
+
+
 def test_a_loss_that_is_no_number_stops_the_training(start: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="not a finite number at step"):
         run(start, tmp_path / "out", recipe("input_gradient_penalty=1e39"))
@@ -188,7 +241,7 @@ def test_a_loss_that_is_no_number_stops_the_training(start: Path, tmp_path: Path
 def test_evidence_is_the_tokens_of_marked_words() -> None:
     from whylight.core.example import Example, Span  # noqa: PLC0415
     from whylight.data.dataset import Record  # noqa: PLC0415
-    from whylight.train.batches import make_items  # noqa: PLC0415
+    from whylight.training.batches import make_items  # noqa: PLC0415
 
     record = Record("a", Example("a gripping film"), ("positive",), {"positive": Rationale((Span(0, 2, 10),))})
     data = Dataset("made", "train", ("negative", "positive"), (record,))

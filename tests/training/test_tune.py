@@ -17,11 +17,11 @@ from whylight.cli.main import run as command_line
 from whylight.cli.tune import repeat
 from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.data.dataset import Dataset
-from whylight.train import tune as tuning
-from whylight.train.recipe import Recipe, make_terms
-from whylight.train.search import Watch, changed, every_point, minimised_number, number, parse_search
-from whylight.train.trainer import UNMET, ReasonTrainer
-from whylight.train.tune import Tuned, tune
+from whylight.training import tune as tuning
+from whylight.training.recipe import Recipe, make_terms
+from whylight.training.search import Watch, changed, every_point, minimised_number, number, parse_search
+from whylight.training.trainer import UNMET, ReasonTrainer
+from whylight.training.tune import Tuned, tune
 
 
 @pytest.fixture(scope="module")
@@ -294,7 +294,7 @@ def test_without_optuna_one_sentence_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    for name in ("whylight.train.tune", "whylight.train.search"):
+    for name in ("whylight.training.tune", "whylight.training.search"):
         monkeypatch.delitem(sys.modules, name)
     assert call(monkeypatch, "tune", "--data", "planted:", "--out", str(tmp_path / "out")) == 2
     assert capsys.readouterr().err.strip().endswith("install whylight[tune].")

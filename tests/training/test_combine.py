@@ -8,8 +8,8 @@ import stage
 import torch
 
 from whylight.core.errors import SettingError
-from whylight.train.combine import Multiplier, loss_of
-from whylight.train.recipe import Recipe, check, make_terms
+from whylight.training.combine import Multiplier, loss_of
+from whylight.training.recipe import Recipe, check, make_terms
 
 
 def recipe(*objectives: str, combine: Any = "joint", **numbers: Any) -> Recipe:

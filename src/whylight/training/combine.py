@@ -16,7 +16,7 @@ from torch import Tensor
 from transformers import TrainerCallback
 from transformers.trainer_callback import ExportableState
 
-from whylight.train.recipe import Recipe
+from whylight.training.recipe import Recipe
 from whylight.views.step import Step
 
 SMOOTHING, SMALLEST = 0.99, 1e-8

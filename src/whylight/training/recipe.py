@@ -3,12 +3,12 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Literal, get_args
+from dataclasses import MISSING, asdict, dataclass, fields, replace
+from typing import Any, Literal, get_args, get_type_hints
 
 from whylight.core.errors import SettingError, unknown
 from whylight.core.explanation import JsonValue
-from whylight.core.registry import OBJECTIVES, Spec
+from whylight.core.registry import OBJECTIVES, Setting, Spec
 from whylight.facade.explain import share_settings
 
 Combine = Literal["joint", "constrained", "alone"]
@@ -81,6 +81,42 @@ class Recipe:
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:12], asked
 
 
+_DEFAULTS: Mapping[str, JsonValue] = {one.name: one.default for one in fields(Recipe) if one.default is not MISSING}
+NUMBERS = {name: Setting(name, get_type_hints(Recipe)[name], default) for name, default in _DEFAULTS.items()}
+"""What a recipe takes besides its terms, by name."""
+
+
+def recipe(*, objectives: Sequence[str] = (), **settings: object) -> Recipe:
+    """Complete a recipe from what a user gives; a name or value that makes no training is refused.
+
+    Args:
+        objectives: Terms of the loss, `NAME` or `NAME=WEIGHT` each; the labels are learnt whether named or not.
+        **settings: Numbers of `Recipe`, e.g. `epochs=3`, and settings of the objectives, e.g. `epsilon=1e-3`.
+
+    Example:
+        >>> [term.name for term in recipe(objectives=["rationale_attention=2"], epochs=3).terms]
+        ['classification', 'rationale_attention']
+    """
+    if isinstance(objectives, str):
+        raise SettingError(f"the objectives of a training are a list, e.g. ['{objectives}'].")
+    of_terms = {name for one in OBJECTIVES.names() for name in OBJECTIVES[one].settings}
+    for name in settings:
+        if name not in NUMBERS and name not in of_terms:
+            raise unknown("setting of a training", name, [*NUMBERS, *sorted(of_terms)])
+    return make_recipe(
+        objectives,
+        numbers={name: value for name, value in settings.items() if name in NUMBERS},
+        settings={name: value for name, value in settings.items() if name not in NUMBERS},
+    )
+
+
+def make_recipe(objectives: Sequence[str], *, numbers: Mapping[str, object], settings: Mapping[str, object]) -> Recipe:
+    """Complete a recipe where its numbers and the settings of its terms are given apart, as texts or values."""
+    read: dict[str, Any] = {name: NUMBERS[name].parse(value) for name, value in numbers.items()}
+    terms = make_terms(objectives, settings, combine=read.get("combine", "joint"))
+    return check(Recipe(terms=terms, **read))
+
+
 def parse_objective(text: str) -> tuple[str, float | None]:
     """Read `NAME` or `NAME=WEIGHT`."""
     name, _, weight = text.partition("=")
@@ -128,7 +164,10 @@ def _weight(spec: Spec, weights: Mapping[str, float | None]) -> float:
 def check(recipe: Recipe) -> Recipe:
     """Refuse numbers that make no training."""
     if recipe.combine == "constrained" and (recipe.bound_train is None or recipe.bound_validation is None):
-        raise SettingError("a constrained training needs --bound-train and --bound-val; --find-bound proposes both.")
+        raise SettingError(
+            "a constrained training needs two bounds, --bound-train and --bound-val (bound_train and bound_validation "
+            "in Python); --find-bound (combine='alone') proposes both."
+        )
     for name in ("epochs", "batch_size", "learning_rate", "multiplier_rate"):
         if getattr(recipe, name) <= 0:
             raise SettingError(f"the setting '{name}' must be above 0, not {getattr(recipe, name)}.")

@@ -25,10 +25,10 @@ from whylight.core.errors import InputError, ModelError, SettingError, UnmetErro
 from whylight.core.explanation import JsonValue
 from whylight.data.dataset import Dataset
 from whylight.models.prepare import Architecture
-from whylight.train.folder import write_text
-from whylight.train.recipe import Recipe
-from whylight.train.search import Space, Watch, changed, every_point, minimised_number, number, parse_search
-from whylight.train.train import Trained, described, train
+from whylight.training.folder import write_text
+from whylight.training.recipe import Recipe
+from whylight.training.search import Space, Watch, changed, every_point, minimised_number, number, parse_search
+from whylight.training.train import Trained, described, train
 
 # isort: split
 import optuna  # after `search`, which says in a sentence that it is not installed

@@ -19,8 +19,8 @@ from transformers import TrainerCallback
 from whylight.core.errors import ModelError, SettingError, unknown
 from whylight.core.explanation import JsonValue
 from whylight.core.registry import OBJECTIVES, Setting
-from whylight.train.recipe import Recipe, check
-from whylight.train.trainer import UNMET
+from whylight.training.recipe import Recipe, check
+from whylight.training.trainer import UNMET
 
 try:
     import optuna
