@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from whylight.facade.apply import apply
 from whylight.facade.bar import progress_bar
 from whylight.facade.case import Case, open_case
 from whylight.facade.compatible import require
+from whylight.facade.variants import asks_for_layers, variants
 from whylight.views.classifier import Classifier, Differentiable, Request
 from whylight.views.positions import PIECES, Pieces
 
@@ -57,6 +58,18 @@ class Options:
             long=choice("long", long, LONG),
             pieces=choice("pieces", pieces, PIECES),
         )
+
+
+@overload
+def explain(
+    classifier: Classifier,
+    inputs: Input | Sequence[Input],
+    *,
+    method: str | Sequence[str] | None = None,
+    target: TargetSpec = ...,
+    layer: Literal["all"],
+    **options: Any,  # noqa: ANN401  as below
+) -> list[Explanation]: ...
 
 
 @overload
@@ -108,10 +121,11 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
         long: `window`, `segments`, `truncate` or `refuse`, for texts longer than the model reads.
         pieces: `sum`, `max` or `mean` of the scores of a word's tokens.
         progress: Show a progress bar on work that takes longer than two seconds.
-        **settings: Settings of the methods, e.g. `samples=500`.
+        **settings: Settings of the methods, e.g. `samples=500`; `layer="all"` explains at every layer of the model.
 
     Returns:
         An `Explanation` for one text and at most one method, else a list: all methods of the first text, and so on.
+        With `layer="all"` it is a list with one explanation a layer, the first first, where a method has layers.
 
     Example:
         >>> import whylight as wl
@@ -126,7 +140,8 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
     explanations = explain_all(
         classifier, several, methods=names, options=options, settings=settings, progress=progress
     )
-    return explanations[0] if single and (method is None or isinstance(method, str)) else explanations
+    one = single and (method is None or isinstance(method, str)) and not asks_for_layers(settings)
+    return explanations[0] if one else explanations
 
 
 def explain_all(
@@ -151,17 +166,17 @@ def explain_all(
     specs = [METHODS[name] for name in _names(classifier, methods)]
     for spec in specs:
         require(spec, classifier)
-    assigned = share_settings(specs, settings)
+    chosen = [one for own in variants(classifier, specs, settings) for one in own]
     check_score(classifier, options.score)
     check_remover(classifier, options.remover)
     examples = [as_example(one) for one in inputs]
     explanations = []
-    with progress_bar(len(examples) * len(specs), shown=progress) as step:
+    with progress_bar(len(examples) * len(chosen), shown=progress) as step:
         for example in examples:
             case = open_case(classifier, example, unit=options.unit, long=options.long)
-            for spec, own in zip(specs, assigned, strict=True):
-                step(spec.name)
-                explanations.append(explain_case(case, spec, own, options))
+            for one in chosen:
+                step(one.name)
+                explanations.append(explain_case(case, one.spec, one.settings, options))
     return explanations
 
 
@@ -194,15 +209,6 @@ def explain_case(case: Case, spec: Spec, settings: Mapping[str, JsonValue], opti
         notes=(*case.encoded.notes, *notes, *dict.fromkeys(request.meter.notes)),
     )
     return Explanation(case.encoded.example, case.encoded.spans, targets, applied.scores, case.prediction, receipt)
-
-
-def share_settings(specs: Sequence[Spec], given: Mapping[str, object]) -> list[dict[str, JsonValue]]:
-    """Give each method those of the settings that it knows; a name that none knows is refused."""
-    known = sorted({name for spec in specs for name in spec.settings})
-    for name in given:
-        if name not in known:
-            raise unknown(f"setting of {' or '.join(repr(s.name) for s in specs)}", name, known)
-    return [s.complete_settings({n: v for n, v in given.items() if n in s.settings}) for s in specs]
 
 
 def as_example(value: Input) -> Example:

@@ -4,18 +4,21 @@
 
 Not specific to a class, but in a model with label attention r is the label's own attention: one row a target. There a
 layer is a block a chunk, so that no matrix over the whole document is built.
+
+`layer` l stops there, a = r B_l ... B_1: what has reached the positions that the head reads, once l layers are done.
 Reference: Abnar and Zuidema 2020. Cost: one forward pass; with label attention two.
 Edin et al. 2024's code adds I / 2 without normalising rows, and takes a softmax over the wrong axis.
 """
 
 from whylight.core.arrays import Floats
 from whylight.core.registry import method
+from whylight.methods._layers import up_to
 from whylight.methods._rollout import follow, with_residual
 from whylight.views.trace import TraceView
 
 
 @method(cite="abnar2020", signed=False, class_specific=False)
-def attention_rollout(trace: TraceView) -> Floats:
+def attention_rollout(trace: TraceView, *, layer: int | None = None) -> Floats:
     """Score each word by how much attention reaches it through all layers."""
-    layers = [with_residual(layer) for layer in trace.layers()]
+    layers = [with_residual(one) for one in up_to(trace.layers(), layer)]
     return trace.to_features(follow(layers, trace.start))

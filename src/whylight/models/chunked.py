@@ -75,6 +75,11 @@ class ChunkedClassifier(TransformerClassifier):
 
     kind = "a PLM-CA classifier"
 
+    @property
+    def n_layers(self) -> int:
+        """Layers of the encoder, below the labels' attention."""
+        return int(self.model.config.encoder.num_hidden_layers)
+
     def encode(self, example: Example, *, unit: Unit, long: Long) -> Encoded:
         """Cut an example into features and documents, which are read in chunks."""
         encoded = super().encode(example, unit=unit, long=long)

@@ -69,6 +69,11 @@ class TransformerClassifier:
         budget = default_token_budget(model.device)
         self.engine = Engine(self._logits, token_budget=budget, pad=not is_block_sparse(model))
 
+    @property
+    def n_layers(self) -> int:
+        """Layers of the encoder; a configuration that does not say how many makes it an attribute that is missing."""
+        return int(self._config.num_hidden_layers)
+
     def encode(self, example: Example, *, unit: Unit, long: Long) -> Encoded:
         """Cut an example into features and windows."""
         return tokenised.encode(self.tokenizer, example, unit=unit, long=long, limit=self.limit)

@@ -106,12 +106,18 @@ def only(explanation: Explanation, target: Target) -> Explanation:
 
 def _explanations(bench: Bench, plan: Plan) -> Iterator[Explanation]:
     options = replace(plan.options, target=[target.index for target in bench.targets])
-    for spec, settings in plan.methods:
-        own = _own_draw(settings, bench) if spec.name == RANDOM else settings
-        explanation = explain_case(bench.case, spec, own, options)
+    for variant in plan.methods:
+        settings = dict(variant.settings)
+        own = _own_draw(settings, bench) if variant.name == RANDOM else settings
+        explanation = _named(explain_case(bench.case, variant.spec, own, options), variant.name)
         yield _without_signs(explanation) if plan.zero_non_alphanumeric else explanation
     if bench.gold:
         yield _human(bench, plan)
+
+
+def _named(explanation: Explanation, name: str) -> Explanation:
+    """Call an explanation by what tables call its method: layers are rows of their own."""
+    return replace(explanation, provenance=replace(explanation.provenance, method=name))
 
 
 def _without_signs(explanation: Explanation) -> Explanation:

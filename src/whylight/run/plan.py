@@ -12,7 +12,8 @@ from whylight.core.rationale import Rationale
 from whylight.core.registry import METHODS, METRICS, Spec
 from whylight.data.dataset import Dataset
 from whylight.facade.compatible import require
-from whylight.facade.explain import Options, check_remover, check_score, share_settings
+from whylight.facade.explain import Options, check_remover, check_score
+from whylight.facade.variants import Variant, variants
 from whylight.store.tables import RANDOM
 from whylight.views.classifier import Classifier
 from whylight.views.game import Game
@@ -26,7 +27,7 @@ class Plan:
     """One run.
 
     Attributes:
-        methods: Methods with their settings; `random` is always among them.
+        methods: Methods with their settings, one a layer where all are asked for; `random` is always among them.
         metrics: Metrics with their settings.
         options: What is asked of every method alike.
         removers: What "removed" means to faithfulness metrics; each is measured by every one of them.
@@ -35,7 +36,7 @@ class Plan:
         zero_non_alphanumeric: Whether features without a letter or digit lose their score before they are measured.
     """
 
-    methods: tuple[tuple[Spec, Settings], ...]
+    methods: tuple[Variant, ...]
     metrics: tuple[tuple[Spec, Settings], ...]
     options: Options
     removers: tuple[str, ...]
@@ -54,7 +55,7 @@ class Plan:
                 "model": model,
                 "data": _described(data),
                 "tune": None if tune is None else _described(tune),
-                "methods": {spec.name: own for spec, own in self.methods},
+                "methods": {one.name: one.settings for one in self.methods},
                 "metrics": {spec.name: own for spec, own in self.metrics},
                 "unit": self.options.unit,
                 "long": self.options.long,
@@ -88,13 +89,13 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
         require(spec, classifier)
     has_rationales = any(record.rationales for record in data)
     measures = [METRICS[name] for name in dict.fromkeys(metrics or _default_metrics(has_rationales=has_rationales))]
-    both = share_settings([*specs, *measures], settings)
-    own_metrics = both[len(specs) :]
-    for spec, own in zip(measures, own_metrics, strict=True):
+    both = variants(classifier, [*specs, *measures], settings)
+    with_settings = tuple((one.spec, dict(one.settings)) for own in both[len(specs) :] for one in own)
+    for spec, own in with_settings:
         _check_metric(spec, own, data, has_rationales=has_rationales, tuned=tuned)
     return Plan(
-        methods=tuple(zip(specs, both[: len(specs)], strict=True)),
-        metrics=tuple(zip(measures, own_metrics, strict=True)),
+        methods=tuple(one for own in both[: len(specs)] for one in own),
+        metrics=with_settings,
         options=options,
         removers=tuple(dict.fromkeys(check_remover(classifier, one) for one in removers or (options.remover,))),
         space=check_score(classifier, "probability"),

@@ -34,7 +34,8 @@ from whylight.data.dataset import Dataset
 from whylight.facade.bar import progress_bar
 from whylight.facade.case import open_case
 from whylight.facade.compatible import require
-from whylight.facade.explain import Options, check_remover, check_score, explain_case, share_settings
+from whylight.facade.explain import Options, check_remover, check_score, explain_case
+from whylight.facade.variants import share_settings
 from whylight.models.randomise import Level, check_seed, levels_of, randomise
 from whylight.run.summary import Cell, interval
 from whylight.store.tables import RANDOM, Row

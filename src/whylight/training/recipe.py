@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_type_hints
 from whylight.core.errors import SettingError, unknown
 from whylight.core.explanation import JsonValue
 from whylight.core.registry import OBJECTIVES, Setting, Spec
-from whylight.facade.explain import share_settings
+from whylight.facade.variants import share_settings
 
 Combine = Literal["joint", "constrained", "alone"]
 COMBINE: tuple[Combine, ...] = get_args(Combine)

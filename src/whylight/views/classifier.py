@@ -1,4 +1,4 @@
-"""What a model must offer to be explained: three small protocols, each a step deeper into it."""
+"""What a model must offer to be explained: three small protocols, each a step deeper into it, and its depth."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -84,6 +84,17 @@ class Differentiable(Classifier, Protocol):
     def gradient_view(self, segment: Encoded, request: Request) -> GradientView:
         """Look at one window as a function of its word embeddings."""
         ...
+
+
+@runtime_checkable
+class Layered(Protocol):
+    """A classifier that is a stack of layers.
+
+    Attributes:
+        n_layers: How many; methods count them from 1, the one above the embeddings.
+    """
+
+    n_layers: int
 
 
 @runtime_checkable
