@@ -11,6 +11,7 @@ import torch
 
 import quick
 import tiny
+from whylight.core.errors import IncompatibleError
 from whylight.core.registry import METHODS
 from whylight.facade.explain import explain
 
@@ -153,7 +154,11 @@ def test_a_word_scores_the_sum_maximum_or_mean_of_its_tokens(method: str) -> Non
 @every_method
 @pytest.mark.parametrize("space", ["probability", "log_odds", "log_probability"])
 @pytest.mark.parametrize("architecture", ["distilbert", "plm_ca"])
-def test_every_score_space_is_explained(method: str, space: str, architecture: str) -> None:
+def test_every_score_space_is_explained_or_refused_as_declared(method: str, space: str, architecture: str) -> None:
+    if METHODS[method].facts["logit_only"]:
+        with pytest.raises(IncompatibleError, match=f"'{method}' explains logits and not the score '{space}'"):
+            quick.run(quick.classifier(architecture), quick.TEXT, method, score=space)
+        return
     explanation = quick.run(quick.classifier(architecture), quick.TEXT, method, score=space)
     assert explanation.provenance.score == space
     assert np.isfinite(explanation.scores).all()

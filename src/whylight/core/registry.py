@@ -132,18 +132,23 @@ SEEDS = 2**63
 _ARTICLES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
-def method(*, cite: str, signed: bool, complete: bool = False, class_specific: bool = True) -> Callable[[F], F]:
+def method(
+    *, cite: str, signed: bool, complete: bool = False, class_specific: bool = True, logit_only: bool = False
+) -> Callable[[F], F]:
     """Register a method: a function from views to scores `[targets, features]`.
 
     Args:
         cite: Key of the paper that defines it.
         signed: Whether negative scores mean evidence against the target.
-        complete: Whether scores are to sum to score(input) - score(baseline); the gap then goes into the receipt.
+        complete: Whether scores are to sum to score(input) - score(baseline); the gap then goes into the receipt. A
+            method that splits the score among more than features states the gap of all of it, as `gap` of its view.
         class_specific: False if one row of scores holds for every target.
+        logit_only: Whether it explains logits and no other score.
     """
+    facts = {"signed": signed, "complete": complete, "class_specific": class_specific, "logit_only": logit_only}
 
     def register(function: F) -> F:
-        METHODS.register(function, cite=cite, signed=signed, complete=complete, class_specific=class_specific)
+        METHODS.register(function, cite=cite, **facts)
         return function
 
     return register

@@ -52,7 +52,7 @@ def apply(case: Case, spec: Spec, settings: Settings, request: Request, *, remov
         scores[part.targets, part.features] += own * part.weights
         promised = promised and part.complete
         if promised:
-            gap[part.targets] += (own.sum(axis=1) - _difference(part.views[0], settings)) * part.weights[0]
+            gap[part.targets] += _gap(own, part.views[0], settings) * part.weights[0]
     rows = n_targets if specific else 1
     return Applied(scores[:rows], tuple(gap[:rows].tolist()) if promised else None, settings, specific)
 
@@ -64,6 +64,14 @@ def _resolved(settings: Settings, views: tuple[Any, ...]) -> Settings:
             name: Any = settings["baseline"]
             return {**settings, "baseline": view.baseline_name(name)}
     return settings
+
+
+def _gap(own: Floats, view: Game | GradientView, settings: Mapping[str, Any]) -> Floats:
+    """Return by how much scores `[targets, features]` miss what they are to sum to, `[targets]`."""
+    if isinstance(view, GradientView) and view.gap is not None:  # features are not all that the score is split among
+        return view.gap
+    gap: Floats = own.sum(axis=1) - _difference(view, settings)
+    return gap
 
 
 def _difference(view: Game | GradientView, settings: Mapping[str, Any]) -> Floats:

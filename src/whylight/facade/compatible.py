@@ -1,6 +1,7 @@
 """Which methods work with which classifier, and why the others do not."""
 
 from whylight.core.errors import IncompatibleError
+from whylight.core.labels import ScoreSpace
 from whylight.core.registry import METHODS, Spec
 from whylight.views.classifier import Classifier, Differentiable, Traceable
 from whylight.views.game import Game
@@ -29,3 +30,9 @@ def require(spec: Spec, classifier: Classifier) -> None:
     if reason is not None:
         working = ", ".join(name for name, why in compatible(classifier).items() if why is None)
         raise IncompatibleError(f"{reason}. Methods that work with this model: {working}.")
+
+
+def require_score(spec: Spec, space: ScoreSpace) -> None:
+    """Refuse a score that a method has no answer for."""
+    if spec.facts["logit_only"] and space != "logit":
+        raise IncompatibleError(f"'{spec.name}' explains logits and not the score '{space}'; use --score logit.")

@@ -16,7 +16,7 @@ from whylight.core.registry import METHODS, Spec
 from whylight.facade.apply import apply
 from whylight.facade.bar import progress_bar
 from whylight.facade.case import Case, open_case
-from whylight.facade.compatible import require
+from whylight.facade.compatible import require, require_score
 from whylight.facade.variants import asks_for_layers, variants
 from whylight.views.classifier import Classifier, Differentiable, Request
 from whylight.views.positions import PIECES, Pieces
@@ -184,6 +184,7 @@ def explain_case(case: Case, spec: Spec, settings: Mapping[str, JsonValue], opti
     """Explain a case by one method, whose settings are complete."""
     classifier = case.classifier
     space, remover = check_score(classifier, options.score), check_remover(classifier, options.remover)
+    require_score(spec, space)
     targets, notes = case.targets(options.target)
     request = Request(targets, space, options.pieces)
     started = time.perf_counter()

@@ -29,6 +29,7 @@ from whylight.models import heads, rules, tracing
 from whylight.models.chunk_variants import NOTHING, Chunk, Shelf, chunks_of, keys_of, variants
 from whylight.models.chunked_document import Document, DocumentGradientView, document_of
 from whylight.models.encoder import TransformerClassifier, one_row
+from whylight.models.frozen import frozen
 from whylight.models.networks import summaries
 from whylight.models.networks.summaries import HEADER
 from whylight.models.unchanged import unchanged, zeroed_embeddings
@@ -119,7 +120,7 @@ class ChunkedClassifier(TransformerClassifier):
             inputs,
             baselines=self._baselines(segment, inputs),
             positions=self._positions(segment, request),
-            rules={"rescale": rules.rescale},
+            rules={"rescale": rules.rescale, "frozen": frozen},
             row_limit=max(1, self.engine.token_budget // len(inputs)),
             meter=request.meter,
         )

@@ -19,10 +19,11 @@ import torch
 from torch import Tensor
 
 from whylight.core.encoded import Rows
+from whylight.models.leaves import leaves
 from whylight.models.networks import summaries
 from whylight.models.networks.plm_ca import PlmCaForSequenceClassification, cut_chunks
 from whylight.models.unchanged import exchange, unchanged, word_embeddings
-from whylight.views.gradient import GradientView, Rule, gradient_of_each
+from whylight.views.gradient import GradientView, Graph, Level, Linearisation, Rule, gradient_of_each, linearised
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,18 +75,40 @@ class Document:
 
     def summaries(self, rows: Tensor, chunks: slice | Tensor) -> Tensor:
         """Summarise word embeddings `[rows, size, dims]` that stand in the place of some chunks, one row each."""
-        ids, mask, types = self._inputs(chunks)
         with unchanged(self.model), word_embeddings(self.model, partial(exchange, rows)):
-            hidden = self.model.encode_chunks(ids, mask, types)
-            summary: Tensor = self.model.decoder.summarise(
-                hidden, mask, labels=self.labels, block=self.model.config.label_block
-            )
-        return summary
+            return self._summarise(chunks)
 
     def read(self, parts: Tensor) -> Tensor:
         """Return the scores `[batch, targets]` of summaries `[batch, parts, labels, 2 + width]`."""
         with unchanged(self.model):
-            return self.scores(self.model.decoder.answer_summary(summaries.merge(parts), self.labels))
+            return self._answer(parts)
+
+    def graph(self, chunks: slice, fixed: Tensor | None, level: Level) -> Graph:
+        """Return the scores as a function of the sources of a few chunks as they are.
+
+        Args:
+            chunks: The chunks.
+            fixed: Summaries of all chunks, `[1, chunks, labels, 2 + width]`; those of the others are constants. None
+                if there are no others.
+            level: Where sources are.
+        """
+        with leaves(self.model, level) as sources:
+            own = self._summarise(chunks)[None]
+            others = [] if fixed is None else [fixed[:, : chunks.start], fixed[:, chunks.stop :]]
+            parts = torch.cat([own, *others], dim=1)
+            if chunks.start == 0:  # biases behind the labels' attention are used once, whichever chunks are looked at
+                return Graph(self._answer(parts), sources.tokens[0], sources.others)
+        return Graph(self.read(parts), sources.tokens[0], sources.others)
+
+    def _summarise(self, chunks: slice | Tensor) -> Tensor:
+        ids, mask, types = self._inputs(chunks)
+        summary: Tensor = self.model.decoder.summarise(
+            self.model.encode_chunks(ids, mask, types), mask, labels=self.labels, block=self.model.config.label_block
+        )
+        return summary
+
+    def _answer(self, parts: Tensor) -> Tensor:
+        return self.scores(self.model.decoder.answer_summary(summaries.merge(parts), self.labels))
 
     def _inputs(self, chunks: slice | Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return self.ids[chunks], self.mask[chunks], self.types[chunks]
@@ -124,6 +147,30 @@ class DocumentGradientView(GradientView):
         if found is None:
             raise ValueError("a document has at least one chunk")
         return found
+
+    def linearise(self, *, level: Level, rule: Rule = "frozen") -> Linearisation:
+        """Differentiate the untouched document by its sources at a level, a few chunks at a time.
+
+        The attention of a label over the whole document is made of the summaries' maxima and masses. Under the rule
+        `frozen` those are constants, of the chunks that are looked at and of the others, and the document's own.
+        """
+        document, size = self._document, self._own.shape[1]
+        groups = list(document.groups())
+        fixed = self._summaries(self.inputs[None]) if len(groups) > 1 else None
+        found = []
+        for chunks in groups:
+            with torch.enable_grad(), self._rule(rule):
+                graph = document.graph(chunks, fixed, level)
+            count = chunks.stop - chunks.start
+            self.meter.forward += count
+            self.meter.backward += graph.scores.numel() * count
+            found.append(linearised(graph, positions=min(count * size, len(self.inputs) - chunks.start * size)))
+        return Linearisation(
+            torch.cat([one.sources for one in found]),
+            torch.cat([one.gradient for one in found], dim=1),
+            torch.stack([one.rest for one in found]).sum(0),
+            found[0].scores,
+        )
 
     def _scores_of(self, leaf: Tensor, chunks: slice, fixed: Tensor | None) -> Tensor:
         """Return scores as a function of a few chunks, `[batch, targets]`; summaries of the others are constants."""

@@ -20,6 +20,8 @@ from whylight.core.example import Example
 from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
 from whylight.models import heads, rules, tokenised, tracing
 from whylight.models.batching import Engine, default_token_budget
+from whylight.models.frozen import frozen
+from whylight.models.leaves import leaves
 from whylight.models.networks.encoders import first_position
 from whylight.models.unchanged import (
     exchange,
@@ -32,7 +34,7 @@ from whylight.models.unchanged import (
 from whylight.perturb.tokens import removers
 from whylight.views.cache import Cache
 from whylight.views.classifier import Outcomes, Request
-from whylight.views.gradient import GradientView
+from whylight.views.gradient import GradientView, Graph, Level
 from whylight.views.meter import Meter
 from whylight.views.positions import Positions
 from whylight.views.trace import TraceView
@@ -106,12 +108,18 @@ class TransformerClassifier:
                 logits = self._forward(rows.take([0] * len(points))).logits
             return self._scores(logits, request)
 
+        def graph(level: Level) -> Graph:
+            with leaves(self.model, level) as sources:
+                scores = self._scores(self._forward(rows).logits, request)
+            return Graph(scores, sources.tokens[0], sources.others)
+
         return GradientView(
             score,
             inputs,
             baselines=self._baselines(segment, inputs),
             positions=self._positions(segment, request),
-            rules={"rescale": rules.rescale},
+            rules={"rescale": rules.rescale, "frozen": frozen},
+            graph=graph,
             row_limit=max(1, self.engine.token_budget // len(inputs)),
             meter=request.meter,
         )

@@ -21,14 +21,14 @@ from torch.overrides import TorchFunctionMode
 from transformers.activations import ACT2CLS
 
 _SMALL = 1e-6
-_ACTIVATIONS = frozenset(
-    {F.gelu, F.silu, F.relu, torch.relu, torch.Tensor.relu, torch.tanh, torch.Tensor.tanh, F.tanh}
-    | {torch.sigmoid, torch.Tensor.sigmoid, F.sigmoid}
-)
-_ACTIVATION_MODULES = tuple(
+ZERO_ORIGIN = frozenset({F.gelu, F.silu, F.relu, torch.relu, torch.Tensor.relu, torch.tanh, torch.Tensor.tanh, F.tanh})
+"""Activations that are called as functions, of those that are 0 at 0."""
+ACTIVATION_MODULES = frozenset(
     {entry[0] if isinstance(entry, tuple) else entry for entry in ACT2CLS.values()}
     | {nn.GELU, nn.SiLU, nn.Tanh, nn.ReLU, nn.Sigmoid}
 )
+"""Activations that are modules; some are made of other activations, or of arithmetic alone."""
+_ACTIVATIONS = ZERO_ORIGIN | {torch.sigmoid, torch.Tensor.sigmoid, F.sigmoid}
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def rescale() -> Iterator[None]:
 
     def hook(module: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> Tensor | None:
         # A global hook also sees modules that are made inside forward(), and fires in every thread.
-        if threading.get_ident() == here and isinstance(module, _ACTIVATION_MODULES):
+        if threading.get_ident() == here and isinstance(module, tuple(ACTIVATION_MODULES)):
             return _secant(args[0], output)
         return None
 

@@ -1,23 +1,27 @@
 """GradientView: a continuous input -> the score of each target, differentiable.
 
 The input is the sequence of word embeddings of one row, before position, type and LayerNorm, which the model adds once.
+The untouched row can also be looked at one level further up, at what the embedding module gives out: see `linearise`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Literal
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 from whylight.core import progress
 from whylight.core.arrays import Floats
-from whylight.core.errors import unknown
+from whylight.core.errors import IncompatibleError, unknown
 from whylight.views.meter import Meter
 from whylight.views.positions import Positions
 
 Baseline = Literal["auto", "mask", "unk", "pad", "zero"]
-Rule = Literal["exact", "rescale"]
+Rule = Literal["exact", "rescale", "frozen"]
+Level = Literal["embedding_output", "word"]
 Score = Callable[[Tensor], Tensor]
 Points = Callable[[Tensor], Tensor]
 """Indices `[batch]` -> points `[batch, positions, dims]`."""
@@ -26,6 +30,49 @@ Path = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 BATCHED_LIMIT = 256
 """Up to this many positions in a batch, gradients of several targets are propagated together; beyond, one by one."""
+
+
+class Graph(NamedTuple):
+    """One pass of the untouched row, as a function of its sources.
+
+    Attributes:
+        scores: `[1, targets]`.
+        tokens: Sources of the positions, `[rows, positions, dims]`.
+        others: Sources that belong to no position, of any shape.
+    """
+
+    scores: Tensor
+    tokens: Tensor
+    others: Sequence[Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Linearisation:
+    """What the untouched row's score is to first order: sum over positions of source . gradient, and a rest.
+
+    Attributes:
+        sources: `[positions, dims]`.
+        gradient: d score / d source, `[targets, positions, dims]`.
+        rest: Source x gradient of what belongs to no position, above all of biases, `[targets]`.
+        scores: `[targets]`.
+    """
+
+    sources: Tensor
+    gradient: Tensor
+    rest: Tensor
+    scores: Tensor
+
+    @cached_property
+    def shares(self) -> Tensor:
+        """Source . gradient of each position, `[targets, positions]`."""
+        return (self.sources * self.gradient).sum(-1)
+
+    @cached_property
+    def gap(self) -> Floats:
+        """By how much the sources miss the score, `[targets]`; nothing but rounding under the rule `frozen`."""
+        total = self.shares.double().sum(-1) + self.rest.double()
+        gap: Floats = (total - self.scores.double()).cpu().numpy()
+        return gap
 
 
 class GradientView:
@@ -37,9 +84,16 @@ class GradientView:
         baselines: Named rows of "nothing", special tokens kept, `[positions, dims]` each; the first is the default.
         positions: Which feature each position belongs to.
         rules: Context managers that change how gradients are propagated.
+        graph: Runs the untouched row such that its graph starts at a level.
         row_limit: Points that may go through the model in one batch.
         meter: Where passes are counted.
+
+    Attributes:
+        gap: By how much the sources of a method miss the score, `[targets]`; stated by methods that split it among more
+            than features (special tokens, biases), whose scores alone do not show it.
     """
+
+    gap: Floats | None = None
 
     def __init__(  # noqa: PLR0913  one keyword a fact; there is nothing to group
         self,
@@ -49,6 +103,7 @@ class GradientView:
         baselines: Mapping[str, Tensor],
         positions: Positions,
         rules: Mapping[str, Callable[[], AbstractContextManager[None]]] | None = None,
+        graph: Callable[[Level], Graph] | None = None,
         row_limit: int = 16,
         meter: Meter | None = None,
     ) -> None:
@@ -57,6 +112,7 @@ class GradientView:
         self._baselines = baselines
         self.positions = positions
         self._rules = rules or {}
+        self._graph = graph
         self._row_limit = row_limit
         self.meter = meter or Meter()
 
@@ -106,6 +162,21 @@ class GradientView:
         """Return the gradient at the untouched input, `[targets, positions, dims]`."""
         return self.gradients(self.inputs[None])[:, 0]
 
+    def linearise(self, *, level: Level, rule: Rule = "frozen") -> Linearisation:
+        """Differentiate the untouched row by its sources at a level.
+
+        Args:
+            level: Where sources are: outputs of the embedding module, or word embeddings.
+            rule: How gradients are propagated.
+        """
+        if self._graph is None:
+            raise IncompatibleError("this model does not show what its embedding module gives out.")
+        with torch.enable_grad(), self._rule(rule):
+            graph = self._graph(level)
+        self.meter.forward += 1
+        self.meter.backward += graph.scores.numel()
+        return linearised(graph, positions=len(self.inputs))
+
     def weighted_gradients(self, count: int, path: Path) -> Tensor:
         """Return the sum over points of coefficient x gradient, `[targets, positions, dims]`, in batches that fit.
 
@@ -152,9 +223,32 @@ def gradient_of_each(scores: Tensor, leaf: Tensor) -> Tensor:
         scores: `[batch, targets]`, each row a function of the same row of the leaf.
         leaf: What to differentiate by, `[batch, positions, dims]`.
     """
+    return _gradients_of_each(scores, [leaf])[0]
+
+
+def linearised(graph: Graph, *, positions: int) -> Linearisation:
+    """Differentiate a graph by its sources.
+
+    Args:
+        graph: The graph of one row, or of several that follow each other.
+        positions: How many positions of it are the row's; a model may have added more (BigBird).
+    """
+    own, *others = _gradients_of_each(graph.scores, [graph.tokens, *graph.others])
+    sources, gradient = graph.tokens.detach().flatten(0, 1), own.flatten(1, 2)
+    beyond = (sources[positions:] * gradient[:, positions:]).flatten(1).sum(1)
+    shares = [(leaf.detach() * each).flatten(1).sum(1) for leaf, each in zip(graph.others, others, strict=True)]
+    rest = torch.stack([beyond, *shares]).sum(0)
+    return Linearisation(sources[:positions], gradient[:, :positions], rest, graph.scores[0].detach())
+
+
+def _gradients_of_each(scores: Tensor, leaves: Sequence[Tensor]) -> Sequence[Tensor]:
+    """Return the gradients of each target by several leaves, `[targets, ...]` each; 0 where a score has none of one."""
     with torch.enable_grad():
         columns = scores.sum(0).unbind()  # rows are independent: the sum's gradient holds every row's own
-    if len(columns) > 1 and leaf.shape[:2].numel() <= BATCHED_LIMIT:
+    if len(columns) > 1 and leaves[0].shape[:2].numel() <= BATCHED_LIMIT:
         each = torch.eye(len(columns), dtype=scores.dtype, device=scores.device)
-        return torch.autograd.grad(columns, leaf, tuple(each), is_grads_batched=True)[0]
-    return torch.stack([torch.autograd.grad(column, leaf, retain_graph=True)[0] for column in columns])
+        found = torch.autograd.grad(columns, leaves, tuple(each), is_grads_batched=True, allow_unused=True)
+        absent = [leaf.new_zeros(len(columns), *leaf.shape) for leaf in leaves]
+        return [zero if one is None else one for one, zero in zip(found, absent, strict=True)]
+    rows = [torch.autograd.grad(column, leaves, retain_graph=True, materialize_grads=True) for column in columns]
+    return [torch.stack(gradients) for gradients in zip(*rows, strict=True)]
