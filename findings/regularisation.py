@@ -8,6 +8,7 @@ IMDB, and its attention, rollout and input x gradient are held against human rat
 figures are kept, so that a stopped script goes on.
 """
 
+import itertools
 import json
 import sys
 from collections.abc import Callable
@@ -52,15 +53,14 @@ def main() -> None:
     found: dict[str, list[dict[str, float]]] = {}
     bounds = {guide: _bound(guide, data) for guide in GUIDES}
     alone = {guide: _alone(guide, data) for guide in GUIDES}
-    for seed in SEEDS:
-        found.setdefault("baseline", []).append(_measured("baseline", [], seed, data))
-        for guide in GUIDES:
-            term = f"rationale_{guide}"
-            joint = _measured(f"joint {guide}", [f"{term}={JOINT[guide]}"], seed, data)
-            found.setdefault(f"joint {guide}", []).append(joint)
-            held = _measured(f"constrained {guide}", [term], seed, data, bound=bounds[guide])
-            found.setdefault(f"constrained {guide}", []).append(held)
-            _write(found, alone)
+    found["baseline"] = [_measured("baseline", [], seed, data) for seed in SEEDS]
+    for guide, seed in itertools.product(GUIDES, SEEDS):
+        term = f"rationale_{guide}"
+        joint = _measured(f"joint {guide}", [f"{term}={JOINT[guide]}"], seed, data)
+        found.setdefault(f"joint {guide}", []).append(joint)
+        held = _measured(f"constrained {guide}", [term], seed, data, bound=bounds[guide])
+        found.setdefault(f"constrained {guide}", []).append(held)
+        _write(found, alone)
     known = {0.0: found["baseline"][0], JOINT["attention"]: found["joint attention"][0]}  # the sweep's own recipe
     sweep = [
         (weight, known.get(weight) or _measured(f"sweep {weight:g}", [f"rationale_attention={weight}"], 0, data))

@@ -1,0 +1,76 @@
+"""CodiEsp: evidence for the codes of Spanish clinical cases, by models that saw few of them.
+
+    python findings/codiesp.py path/to/codiesp
+
+PLM-CA over a small encoder without pretraining learns the 20 most frequent categories of diagnoses from the 500 cases
+of train, once from labels alone and once with supervised attention, three seeds. Beside it stands a logistic regression
+on TF-IDF of the same cases. Evidence is measured on all cases of test, with intervals over seeds and cases.
+"""
+
+import sys
+from typing import Any
+
+from document import WORK, put, table
+from encoders import small_encoder
+from multilabel import METHODS, Data, Measured, difference, interval_of, measure, spread, word_baseline
+
+import whylight as wl
+from whylight.training.recipe import Recipe, make_terms
+from whylight.training.train import train
+
+SEEDS = (0, 1, 2)
+PLACE = WORK / "codiesp"
+TRAININGS = {"plain": "classification", "supervised": "attention_supervision"}
+NUMBERS: dict[str, Any] = {"epochs": 20, "patience": 6, "learning_rate": 2e-3, "batch_size": 16, "max_tokens": 1024}
+MEASURES = ("average_precision", "token_f1", "empty_rate")
+
+
+def main() -> None:
+    """Train, measure, and put the tables into the document."""
+    data = {
+        split: wl.dataset(f"codiesp:{sys.argv[1]}", split=split, level="category", top=20)
+        for split in ("train", "dev", "test")
+    }
+    words = word_baseline(data)
+    found: dict[str, list[Measured]] = {}
+    for seed in SEEDS:
+        for name, objective in TRAININGS.items():
+            found.setdefault(name, []).append(_measured(data, name, objective, seed))
+        _write(found, words)
+
+
+def _measured(data: Data, name: str, objective: str, seed: int) -> Measured:
+    texts = [record.example.text for record in data["train"]]
+    encoder = small_encoder(PLACE / f"encoder-{seed}", texts, seed=seed, pieces=8000)
+    recipe = Recipe(terms=make_terms([objective], {}, combine="joint"), seed=seed, **NUMBERS)
+    folder = PLACE / f"{name}-{seed}"
+    train(encoder, data["train"], data["dev"], recipe, out=folder, architecture="plm_ca")
+    one = measure(folder, data, texts=len(data["test"]), tuning=100, thorough=False)
+    print(name, seed, one.figures, flush=True)
+    return one
+
+
+def _write(found: dict[str, list[Measured]], words: dict[str, float]) -> None:
+    figures = list(words)
+    rows = [[name, *(spread([one.figures[key] for one in runs]) for key in figures)] for name, runs in found.items()]
+    rows.append(["TF-IDF logistic regression", *(f"{words[key]:.3f}" for key in figures)])
+    evidence = [
+        [name, method, *(interval_of([one.values[method, metric] for one in runs]) for metric in MEASURES)]
+        for name, runs in found.items()
+        for method in (*METHODS, "random")
+    ]
+    gains = [
+        [name, metric, difference(*([one.values[m, metric] for one in runs] for m in ("attingrad", "attention")))]
+        for name, runs in found.items()
+        for metric in MEASURES
+    ]
+    parts = [
+        table(["training", *figures], rows),
+        table(["training", "method", *MEASURES], evidence),
+        table(["training", "in", "AttInGrad - attention"], gains),
+    ]
+    put("codiesp", "\n\n".join(parts))
+
+
+if __name__ == "__main__":
+    main()

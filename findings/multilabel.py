@@ -1,0 +1,122 @@
+"""Measuring multi-label models: how well they classify, how well their words agree with marked evidence."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+
+import whylight as wl
+from whylight.data.dataset import Dataset
+from whylight.facade.case import open_case
+from whylight.store.tables import Row
+from whylight.training.figures import best_threshold, multi_label
+
+Data = dict[str, Dataset]
+PLAUSIBLE = ("average_precision", "token_f1", "empty_rate", "non_alphanumeric_share")
+FAITHFUL = ("aopc_comprehensiveness", "aopc_sufficiency")
+METHODS = ("attention", "input_x_gradient", "attingrad")
+DRAWS = 2000
+TAILS = (2.5, 97.5)
+Values = dict[tuple[str, str], dict[str, float]]
+"""(method, metric) -> value of each text, the mean over its labels."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One model: figures of classification, and values of explanations, as they are and without punctuation."""
+
+    figures: dict[str, float]
+    values: Values
+    cleaned: Values
+
+
+def measure(folder: Path, data: Data, *, texts: int, tuning: int, thorough: bool = True) -> Measured:
+    """Measure a model; what was measured before is read.
+
+    Args:
+        folder: The model.
+        data: Its splits.
+        texts: Texts of test whose words are measured.
+        tuning: Texts of dev on which boundaries are tuned.
+        thorough: Also measure faithfulness, and everything again without punctuation.
+    """
+    clf = wl.load(folder)
+    test, tune = data["test"].sample(texts, seed=0), data["dev"].sample(tuning, seed=0)
+    asked: dict[str, Any] = {"methods": METHODS, "tune": tune, "settings": {"pooling": "l2"}, "progress": False}
+    metrics = [*PLAUSIBLE, *(FAITHFUL if thorough else ())]
+    runs = folder / "runs"
+    plain = wl.evaluate(clf, test, metrics=metrics, out=runs / "plain", **asked)
+    found = Measured(_figures(folder, clf, data["test"]), _values(plain.scores), {})
+    if not thorough:
+        return found
+    cleaned = wl.evaluate(clf, test, metrics=PLAUSIBLE[:3], zero_non_alphanumeric=True, out=runs / "cleaned", **asked)
+    return replace(found, cleaned=_values(cleaned.scores))
+
+
+def word_baseline(data: Data) -> dict[str, float]:
+    """Return the figures of logistic regression on TF-IDF of words and pairs of words, its threshold tuned on dev."""
+    texts = {split: [record.example.text for record in one] for split, one in data.items()}
+    seen = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2).fit(texts["train"])
+    gold = {split: _marks(one) for split, one in data.items()}
+    model = OneVsRestClassifier(LogisticRegression(C=10.0, max_iter=1000, class_weight="balanced"))
+    model.fit(seen.transform(texts["train"]), gold["train"])
+    dev, test = (model.predict_proba(seen.transform(texts[split])) for split in ("dev", "test"))
+    return multi_label(test, gold["test"], threshold=best_threshold(dev, gold["dev"])).values
+
+
+def difference(first: list[dict[str, float]], second: list[dict[str, float]]) -> str:
+    """Return the mean difference of two ways, text by text and seed by seed, with its interval."""
+    return interval_of([{key: a[key] - b[key] for key in a if key in b} for a, b in zip(first, second, strict=True)])
+
+
+def interval_of(runs: list[dict[str, float]]) -> str:
+    """Return the mean over seeds and texts, with an interval that draws both anew."""
+    each = [np.asarray(list(one.values())) for one in runs]
+    generator = np.random.default_rng(0)
+
+    def drawn() -> float:
+        seeds = generator.integers(len(each), size=len(each))
+        return float(np.mean([generator.choice(each[seed], len(each[seed])).mean() for seed in seeds]))
+
+    low, high = np.percentile([drawn() for _ in range(DRAWS)], TAILS)
+    return f"{np.mean([own.mean() for own in each]):.3f} [{low:.3f}, {high:.3f}]"
+
+
+def spread(values: list[float]) -> str:
+    """Return mean and standard deviation over seeds."""
+    deviation = f" ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.3f}{deviation}"
+
+
+def mean_of(values: Values, method: str, metric: str) -> float:
+    """Return the mean over texts."""
+    return float(np.mean(list(values[method, metric].values())))
+
+
+def _figures(folder: Path, clf: Any, test: Dataset) -> dict[str, float]:
+    kept = folder / "figures.json"
+    if not kept.is_file():
+        cases = [open_case(clf, record.example) for record in test]
+        probabilities = np.asarray([case.prediction.probabilities for case in cases])
+        found = multi_label(probabilities, _marks(test), threshold=clf.labels.threshold).values
+        kept.write_text(json.dumps(found), encoding="utf-8")
+    known: dict[str, float] = json.loads(kept.read_text(encoding="utf-8"))
+    return known
+
+
+def _marks(data: Dataset) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.asarray([[float(name in record.labels) for name in data.label_names] for record in data])
+
+
+def _values(rows: list[Row]) -> Values:
+    each: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for row in rows:
+        if row["value"] is not None and np.isfinite(row["value"]):
+            own = each.setdefault((row["method"], row["metric"]), {})
+            own.setdefault(row["example_id"], []).append(float(row["value"]))
+    return {key: {text: float(np.mean(v)) for text, v in own.items()} for key, own in each.items()}
