@@ -25,8 +25,10 @@ LONG = (
 )
 PAIR = "the acting was good"
 some_architectures = pytest.mark.parametrize("architecture", ["bert", "roberta", "modernbert_mean", "llama"])
-GRADIENT_ONLY = [n for n in quick.METHOD_NAMES if METHODS[n].consumes == (GradientView,)]
-TRACED = [n for n in quick.METHOD_NAMES if TraceView in METHODS[n].consumes]
+GRADIENT_ONLY = [
+    n for n in quick.METHOD_NAMES if METHODS[n].consumes == (GradientView,) and not METHODS[n].facts["logit_only"]
+]
+TRACED = [n for n in quick.METHOD_NAMES if TraceView in METHODS[n].consumes and not METHODS[n].facts["complete"]]
 
 
 def forward(clf: Any, window: Window, ids: Any = None) -> Any:
@@ -141,6 +143,24 @@ def test_integrated_gradients_of_a_long_text_are_complete() -> None:
     assert explanation.provenance.completeness_gap is not None
     np.testing.assert_allclose(total - explanation.provenance.completeness_gap, ends[0] - ends[1], atol=1e-4)
     np.testing.assert_allclose(explanation.provenance.completeness_gap, 0, atol=0.02)
+
+
+@some_architectures
+@pytest.mark.parametrize("bias", ["absdot", "token"])
+def test_decompx_of_a_long_text_splits_the_mean_of_its_windows(architecture: str, bias: str) -> None:
+    clf = quick.classifier(architecture)
+    if architecture == "llama":
+        pytest.skip("its parts are not on record")
+    encoded = quick.encode(clf, LONG)
+    expected = np.zeros((2, encoded.n_features))
+    for number in range(len(encoded.windows)):
+        segment, held = encoded.segment(number)
+        trace = clf.trace_view(segment, quick.request(clf))
+        expected[:, held] += METHODS["decompx"].function(trace, bias=bias) / len(encoded.windows)
+    explanation = quick.run(clf, LONG, "decompx", target="all", bias=bias)
+    np.testing.assert_allclose(explanation.scores, expected, atol=1e-6)
+    assert explanation.provenance.completeness_gap is not None
+    np.testing.assert_allclose(explanation.provenance.completeness_gap, 0, atol=1e-4)
 
 
 @pytest.mark.parametrize("method", TRACED)

@@ -132,8 +132,17 @@ SEEDS = 2**63
 _ARTICLES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
+Layers = Literal["any", "post_norm"]
+
+
 def method(
-    *, cite: str, signed: bool, complete: bool = False, class_specific: bool = True, logit_only: bool = False
+    *,
+    cite: str,
+    signed: bool,
+    complete: bool = False,
+    class_specific: bool = True,
+    logit_only: bool = False,
+    layers: Layers | None = None,
 ) -> Callable[[F], F]:
     """Register a method: a function from views to scores `[targets, features]`.
 
@@ -144,11 +153,13 @@ def method(
             method that splits the score among more than features states the gap of all of it, as `gap` of its view.
         class_specific: False if one row of scores holds for every target.
         logit_only: Whether it explains logits and no other score.
+        layers: Which layers it can take apart, if it does: any that are on record, or those that end in a norm.
     """
-    facts = {"signed": signed, "complete": complete, "class_specific": class_specific, "logit_only": logit_only}
+    facts: dict[str, object] = {"signed": signed, "complete": complete, "class_specific": class_specific}
+    needs: dict[str, object] = {"logit_only": logit_only, "layers": layers}
 
     def register(function: F) -> F:
-        METHODS.register(function, cite=cite, **facts)
+        METHODS.register(function, cite=cite, **facts, **needs)
         return function
 
     return register

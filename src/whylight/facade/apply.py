@@ -50,9 +50,10 @@ def apply(case: Case, spec: Spec, settings: Settings, request: Request, *, remov
         if own.shape != expected:
             raise ModelError(f"'{spec.name}' returned shape {own.shape} instead of {expected}.")
         scores[part.targets, part.features] += own * part.weights
-        promised = promised and part.complete
-        if promised:
-            gap[part.targets] += _gap(own, part.views[0], settings) * part.weights[0]
+        missed = _gap(own, part.views[0], settings) if promised and part.complete else None
+        promised = missed is not None
+        if missed is not None:
+            gap[part.targets] += missed * part.weights[0]
     rows = n_targets if specific else 1
     return Applied(scores[:rows], tuple(gap[:rows].tolist()) if promised else None, settings, specific)
 
@@ -66,9 +67,11 @@ def _resolved(settings: Settings, views: tuple[Any, ...]) -> Settings:
     return settings
 
 
-def _gap(own: Floats, view: Game | GradientView, settings: Mapping[str, Any]) -> Floats:
-    """Return by how much scores `[targets, features]` miss what they are to sum to, `[targets]`."""
+def _gap(own: Floats, view: Game | GradientView | TraceView, settings: Mapping[str, Any]) -> Floats | None:
+    """Return by how much scores `[targets, features]` miss what they are to sum to, `[targets]`, if they are to."""
     if isinstance(view, GradientView) and view.gap is not None:  # features are not all that the score is split among
+        return view.gap
+    if isinstance(view, TraceView):
         return view.gap
     gap: Floats = own.sum(axis=1) - _difference(view, settings)
     return gap

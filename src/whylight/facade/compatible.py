@@ -16,6 +16,10 @@ def obstacle(spec: Spec, classifier: Classifier) -> str | None:
     for view in spec.consumes:
         if not isinstance(classifier, _OFFERS[view]):
             return f"'{spec.name}' consumes a {view.__name__}, which {classifier.kind} cannot provide"
+    layers = spec.facts.get("layers")
+    if layers is not None and isinstance(classifier, Traceable):
+        reason = classifier.layers_obstacle(post_norm=layers == "post_norm")
+        return None if reason is None else f"'{spec.name}' {reason}"
     return None
 
 

@@ -63,7 +63,8 @@ def parts(case: Case, spec: Spec, request: Request, *, remover: str) -> Iterator
             f"the score '{request.space}' of a long text is not a sum over its windows; "
             f"use --score logit or --long segments with '{spec.name}'."
         )
-    summed = not alone and TraceView not in spec.consumes
+    # a method that splits the logit itself is as linear in it as a gradient is
+    summed = not alone and (TraceView not in spec.consumes or bool(spec.facts["complete"]))
     weights = np.ones((n_windows, encoded.n_features)) if summed else blend(encoded)
     for number in range(n_windows):
         segment, held = encoded.segment(number)

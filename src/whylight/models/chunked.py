@@ -25,7 +25,7 @@ from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import Encoded, Long, Rows, Unit
 from whylight.core.errors import ModelError
 from whylight.core.example import Example
-from whylight.models import heads, rules, tracing
+from whylight.models import heads, readings, rules, tracing
 from whylight.models.chunk_variants import NOTHING, Chunk, Shelf, chunks_of, keys_of, variants
 from whylight.models.chunked_document import Document, DocumentGradientView, document_of
 from whylight.models.encoder import TransformerClassifier, one_row
@@ -37,6 +37,7 @@ from whylight.perturb.tokens import Remover
 from whylight.views.cache import BoundedCache, Cache
 from whylight.views.classifier import Outcomes, Request
 from whylight.views.gradient import GradientView
+from whylight.views.layers import Recorded
 from whylight.views.meter import Meter
 from whylight.views.trace import LabelTraceView, TraceView
 
@@ -153,11 +154,18 @@ class ChunkedClassifier(TransformerClassifier):
             tracing.check(found, self.model)
             return found
 
+        def recorded() -> Recorded:
+            request.meter.forward += readings.PASSES * document.n_chunks
+            return readings.record_document(
+                self.model, document.alone(), columns=request.columns, head=self.labels.head
+            )
+
         return LabelTraceView(
             attention[0, own].detach(),
             label_gradient=gradient,
             encoder_attention=layers,
             positions=self._positions(segment, request),
+            recorded=recorded,
         )
 
     def _logits_of(self, reading: _Reading, keep: Bools) -> Floats:

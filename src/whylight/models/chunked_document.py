@@ -64,6 +64,15 @@ class Document:
             parts = [self.model.encode_chunks(*self._inputs(chunks)) for chunks in self.groups()]
         return torch.cat(parts)[self.mask]
 
+    def alone(self) -> list[Callable[[], Tensor]]:
+        """Return, for each chunk, what encodes its real tokens by themselves, `[1, tokens, size]`."""
+        lengths = self.mask.sum(dim=1).tolist()
+        rows = [
+            (self.ids[i : i + 1, :n], self.mask[i : i + 1, :n], self.types[i : i + 1, :n])
+            for i, n in enumerate(lengths)
+        ]
+        return [partial(self.model.encode_chunks, *row) for row in rows]
+
     def attention(self) -> tuple[Tensor, ...]:
         """Return the attention inside the chunks, a layer each, mean over heads, `[chunks, size, size]`."""
         with unchanged(self.model), torch.no_grad():

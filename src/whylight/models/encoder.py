@@ -6,7 +6,7 @@ positions or the pooled token in several architectures.
 
 import inspect
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from whylight.core.encoded import Encoded, Long, Rows, Unit
 from whylight.core.errors import IncompatibleError, ModelError
 from whylight.core.example import Example
 from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
-from whylight.models import heads, rules, tokenised, tracing
+from whylight.models import anatomy, heads, readings, rules, tokenised, tracing
 from whylight.models.batching import Engine, default_token_budget
 from whylight.models.frozen import frozen
 from whylight.models.leaves import leaves
@@ -35,9 +35,10 @@ from whylight.perturb.tokens import removers
 from whylight.views.cache import Cache
 from whylight.views.classifier import Outcomes, Request
 from whylight.views.gradient import GradientView, Graph, Level
+from whylight.views.layers import Recorded
 from whylight.views.meter import Meter
 from whylight.views.positions import Positions
-from whylight.views.trace import TraceView
+from whylight.views.trace import LazyTraceView, TraceView
 
 ROWS_AT_ONCE = 4096
 """Coalitions whose rows are laid out in memory together."""
@@ -125,23 +126,39 @@ class TransformerClassifier:
         )
 
     def trace_view(self, segment: Encoded, request: Request) -> TraceView:
-        """Look at the attention of one window."""
-        request.meter.forward += 1
-        with unchanged(self.model), tracing.leaf_embeddings(self.model), tracing.recording(self.model):
-            output = self._forward(one_row(segment), output_attentions=True, output_hidden_states=True)
-        tracing.check(output.attentions, self.model)
+        """Look at the attention and the layers of one window."""
+        rows = one_row(segment)
+
+        @cache
+        def passed() -> Any:  # noqa: ANN401  a transformers output
+            request.meter.forward += 1
+            with unchanged(self.model), tracing.leaf_embeddings(self.model), tracing.recording(self.model):
+                output = self._forward(rows, output_attentions=True, output_hidden_states=True)
+            tracing.check(output.attentions, self.model)
+            return output
 
         def attention_gradient() -> Tensor:
             request.meter.backward += len(request.targets)
             with torch.enable_grad():
-                return tracing.last_layer_gradient(output.attentions[-1], self._scores(output.logits, request)[0])
+                scores = self._scores(passed().logits, request)[0]
+                return tracing.last_layer_gradient(passed().attentions[-1], scores)
 
-        return TraceView(
-            tuple(layer[0].detach() for layer in output.attentions),
-            tracing.pooled_rows(output),
+        def recorded() -> Recorded:
+            request.meter.forward += readings.PASSES
+            return readings.record_row(
+                self.model, lambda: self._forward(rows).logits, columns=request.columns, head=self.labels.head
+            )
+
+        return LazyTraceView(
+            lambda: (tuple(layer[0].detach() for layer in passed().attentions), tracing.pooled_rows(passed())),
             attention_gradient=attention_gradient,
             positions=self._positions(segment, request),
+            recorded=recorded,
         )
+
+    def layers_obstacle(self, *, post_norm: bool) -> str | None:
+        """Return why the layers of this model cannot be recorded, or None if they can."""
+        return anatomy.obstacle(self.model, post_norm=post_norm)
 
     def _logits(self, rows: Rows) -> Floats:
         """Run one batch without gradient."""

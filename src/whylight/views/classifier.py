@@ -102,5 +102,13 @@ class Traceable(Differentiable, Protocol):
     """A classifier whose forward pass can be recorded."""
 
     def trace_view(self, segment: Encoded, request: Request) -> TraceView:
-        """Look at the attention of one window."""
+        """Look at the attention and the layers of one window."""
+        ...
+
+    def layers_obstacle(self, *, post_norm: bool) -> str | None:
+        """Return why its layers cannot be recorded, or None if they can.
+
+        Args:
+            post_norm: Whether each of them must end in a norm.
+        """
         ...

@@ -4,14 +4,26 @@ The head of a model reads the last layer's output through weights on its positio
 through rows of attention: `rows`, of which each counts by its share, `shares`. In an ordinary model those are the rows
 of the last layer, the same for every target. In a model with label attention they are the labels' own attention, one
 row a target.
+
+What the pass computed layer by layer is in `recorded`, made when it is first asked for.
 """
 
 from collections.abc import Callable
+from functools import cache
 
 from torch import Tensor
 
 from whylight.core.arrays import Floats
+from whylight.core.errors import IncompatibleError
+from whylight.views.layers import Recorded
 from whylight.views.positions import Positions
+
+Passed = tuple[tuple[Tensor, ...], Tensor]
+"""Attention of each layer, and how much of each position the head reads."""
+
+
+def _nothing() -> Recorded:
+    raise IncompatibleError("the layers of this model were not recorded.")
 
 
 class TraceView:
@@ -22,10 +34,13 @@ class TraceView:
         pool: How much of each row the head reads, `[positions]`, sums to 1: CLS, the last token, or the mean.
         attention_gradient: Gives d score / d attention of the last layer, `[targets, heads, positions, positions]`.
         positions: Which feature each position belongs to.
+        recorded: Gives what `recorded` returns.
     """
 
     class_specific = False
     """Whether each target has attention of its own."""
+    gap: Floats | None = None
+    """By how much the sources of a method, special tokens and biases included, miss the score, `[targets]`."""
 
     def __init__(
         self,
@@ -34,11 +49,26 @@ class TraceView:
         *,
         attention_gradient: Callable[[], Tensor],
         positions: Positions,
+        recorded: Callable[[], Recorded] = _nothing,
     ) -> None:
-        self.attention = attention
-        self.pool = pool
+        self._passed: Callable[[], Passed] = lambda: (attention, pool)
         self.attention_gradient = attention_gradient
         self.positions = positions
+        self._recorded = cache(recorded)
+
+    @property
+    def attention(self) -> tuple[Tensor, ...]:
+        """Attention of each layer, `[heads, positions, positions]`."""
+        return self._passed()[0]
+
+    @property
+    def pool(self) -> Tensor:
+        """How much of each position the head reads, `[positions]`, sums to 1."""
+        return self._passed()[1]
+
+    def recorded(self) -> Recorded:
+        """Return what the pass computed layer by layer."""
+        return self._recorded()
 
     @property
     def start(self) -> Tensor:
@@ -73,6 +103,30 @@ class TraceView:
         return self.positions.to_features(scores)
 
 
+class LazyTraceView(TraceView):
+    """The same, with a pass that is made when attention is first asked for.
+
+    Args:
+        passed: Gives attention and pool, as `TraceView` takes them.
+        attention_gradient: As there.
+        positions: As there.
+        recorded: As there.
+    """
+
+    def __init__(
+        self,
+        passed: Callable[[], Passed],
+        *,
+        attention_gradient: Callable[[], Tensor],
+        positions: Positions,
+        recorded: Callable[[], Recorded],
+    ) -> None:
+        self._passed = cache(passed)
+        self.attention_gradient = attention_gradient
+        self.positions = positions
+        self._recorded = cache(recorded)
+
+
 class LabelTraceView(TraceView):
     """Attention of one row of a model in which each label has its own attention over the positions.
 
@@ -81,6 +135,7 @@ class LabelTraceView(TraceView):
         label_gradient: Gives d score of a target / d its own attention, `[targets, positions]`.
         encoder_attention: Gives what `layers` returns.
         positions: Which feature each position belongs to.
+        recorded: Gives what `recorded` returns.
     """
 
     class_specific = True
@@ -92,11 +147,13 @@ class LabelTraceView(TraceView):
         label_gradient: Callable[[], Tensor],
         encoder_attention: Callable[[], tuple[Tensor, ...]],
         positions: Positions,
+        recorded: Callable[[], Recorded] = _nothing,
     ) -> None:
         self.label_attention = label_attention
         self._label_gradient = label_gradient
         self._encoder_attention = encoder_attention
         self.positions = positions
+        self._recorded = cache(recorded)
 
     @property
     def start(self) -> Tensor:
