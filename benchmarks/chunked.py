@@ -99,7 +99,7 @@ def occlusion() -> list[Result]:
 def attingrad() -> list[Result]:
     """Time AttInGrad of 15 labels against one forward and backward pass of the document."""
     memory = peak_megabytes(lambda: _explain("attingrad"))
-    ours, once = medians([lambda: _explain("attingrad"), _forward_and_backward], rounds=1, warm_up=False)
+    ours, once = medians([lambda: _explain("attingrad"), forward_and_backward], rounds=1, warm_up=False)
     detail = f"{ours:.1f} s, once forward and backward {once:.1f} s"
     return [
         at_most(f"AttInGrad, {EXPLAINED} labels / one forward and backward", ours / once, 12.0, detail),
@@ -199,7 +199,7 @@ def _logits(ids: np.ndarray) -> np.ndarray:
     return logits[0, :EXPLAINED].double().numpy()
 
 
-def _forward_and_backward() -> None:
+def forward_and_backward() -> None:
     """Differentiate one label by the word embeddings of the whole document, as one graph."""
     model = classifier().model.requires_grad_(requires_grad=False)
     ids = torch.as_tensor(classifier().tokenizer(document(), verbose=False)["input_ids"])[None]

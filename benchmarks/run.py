@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 
 import chunked
+import decomposition_linear
 import engine
 import labels
 import peers
@@ -23,6 +24,7 @@ SECTIONS: tuple[Callable[[], list[Result]], ...] = (
     sequential.sequential,
     labels.all_labels,
     chunked.chunked,
+    decomposition_linear.decomposition_linear,
     peers.peers,
 )
 
