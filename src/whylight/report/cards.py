@@ -1,7 +1,7 @@
 """What a report shows, before it is known how: one card a text, in it sections, rows and coloured pieces of text."""
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.report.colours import steps
 from whylight.report.evidence import Decision, Ranking, decision, ranking, shown_score
+from whylight.report.layers import Picture, pictures, stacks
 
 STRONGEST = 5
 """How many words are listed on each side."""
@@ -63,6 +64,7 @@ class Row:
         strongest: Words that speak for the label, or the most important ones.
         against: Words that speak against the label.
         evidence: The spans that carry the decision, or None where they are switched off.
+        stacked: Whether it is one layer of a picture.
     """
 
     method: str
@@ -75,6 +77,7 @@ class Row:
     strongest: tuple[Word, ...]
     against: tuple[Word, ...]
     evidence: Ranking | None
+    stacked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ class Section:
         predicted: Whether the model predicts it.
         rows: The rows.
         decisions: Probability and threshold of the label; of rows for all, of labels that have no section of their own.
+        pictures: The rows that are layers of one method, put together.
     """
 
     label: str | None
@@ -94,6 +98,7 @@ class Section:
     predicted: bool
     rows: tuple[Row, ...]
     decisions: tuple[tuple[str, Decision], ...]
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,26 +176,28 @@ def _sections(group: list[Explanation], captions: list[str], evidence: int) -> l
     """Put the methods of each label below each other; with one label alone, the class-agnostic ones join them."""
     targets = list(dict.fromkeys(target for one in group for target in one.targets))
     alone, answer = len(targets) == 1, group[0].prediction
+    pairs, stacked = list(zip(group, captions, strict=True)), {one for stack in stacks(group) for one in stack}
     decisions = {target: decision(answer.probabilities[target.index], answer.threshold) for target in targets}
     sections = []
     for target in targets:
-        rows = tuple(
-            _row(one, target, caption, evidence)
-            for one, caption in zip(group, captions, strict=True)
-            if target in one.targets and (alone or one.provenance.class_specific)
-        )
-        if rows:
-            own = (target.label, decisions.pop(target))
-            sections.append(Section(target.label, rows[0].probability, target.index in answer.predicted, rows, (own,)))
-    agnostic = [pair for pair in zip(group, captions, strict=True) if not pair[0].provenance.class_specific]
+        asked = [pair for pair in pairs if target in pair[0].targets and (alone or pair[0].provenance.class_specific)]
+        if asked:
+            rows = tuple(_row(one, target, caption, evidence, stacked) for one, caption in asked)
+            own, drawn = (target.label, decisions.pop(target)), pictures([one for one, _ in asked], target)
+            predicted = target.index in answer.predicted
+            sections.append(Section(target.label, rows[0].probability, predicted, rows, (own,), drawn))
+    agnostic = [pair for pair in pairs if not pair[0].provenance.class_specific]
     if agnostic and not alone:
-        rows = tuple(_row(one, one.targets[0], caption, evidence) for one, caption in agnostic)
+        rows = tuple(_row(one, one.targets[0], caption, evidence, stacked) for one, caption in agnostic)
         left = tuple((target.label, one) for target, one in decisions.items())
-        sections.append(Section(None, "", predicted=False, rows=rows, decisions=left))
+        drawn = pictures([one for one, _ in agnostic], targets[0])
+        sections.append(Section(None, "", predicted=False, rows=rows, decisions=left, pictures=drawn))
     return sections
 
 
-def _row(explanation: Explanation, target: Target, caption: str, evidence: int) -> Row:
+def _row(
+    explanation: Explanation, target: Target, caption: str, evidence: int, stacked: Collection[Explanation]
+) -> Row:
     receipt, scores = explanation.provenance, explanation.row(target)
     parts = range(len(explanation.example.parts))
     order = np.argsort(-(scores if receipt.signed else np.abs(scores)), kind="stable")
@@ -209,6 +216,7 @@ def _row(explanation: Explanation, target: Target, caption: str, evidence: int) 
         strongest=_words(explanation, scores, positive),
         against=_words(explanation, scores, negative),
         evidence=ranking(explanation, target, spans=evidence),
+        stacked=explanation in stacked,
     )
 
 

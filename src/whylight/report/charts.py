@@ -105,9 +105,9 @@ def scatter(points: Sequence[Point], levels: Sequence[tuple[str, float]]) -> Sca
         levels: Names and values of horizontal lines.
     """
     logs = [math.log10(max(point.x, FASTEST)) for point in points]
-    x_low, x_high = _widened(min(logs), max(logs), least=0.5)
+    x_low, x_high = widened(min(logs), max(logs), least=0.5)
     heights = [*(v for point in points for v in (point.low, point.high)), *(value for _, value in levels)]
-    y_low, y_high = _widened(min(heights), max(heights), least=1e-3)
+    y_low, y_high = widened(min(heights), max(heights), least=1e-3)
 
     def across(log: float) -> float:
         return LEFT + (log - x_low) / (x_high - x_low) * (WIDTH - RIGHT - LEFT)
@@ -122,7 +122,7 @@ def scatter(points: Sequence[Point], levels: Sequence[tuple[str, float]]) -> Sca
         marks=_marks(spots, ends, lines),
         levels=lines,
         x_ticks=tuple(Tick(across(log), text) for log, text in _log_ticks(x_low, x_high)),
-        y_ticks=tuple(Tick(down(value), text) for value, text in _ticks(y_low, y_high)),
+        y_ticks=tuple(Tick(down(value), text) for value, text in ticks(y_low, y_high)),
     )
 
 
@@ -133,7 +133,8 @@ def duration(seconds: float) -> str:
     return f"{seconds:.3g} s"
 
 
-def _widened(low: float, high: float, *, least: float) -> tuple[float, float]:
+def widened(low: float, high: float, *, least: float) -> tuple[float, float]:
+    """Return the ends of an axis that leaves some room, and is at least so long."""
     spread = max(high - low, least)
     middle = (low + high) / 2
     return middle - spread * (0.5 + ROOM), middle + spread * (0.5 + ROOM)
@@ -150,7 +151,7 @@ def _log_ticks(low: float, high: float) -> list[tuple[float, str]]:
     return inside
 
 
-def _ticks(low: float, high: float) -> list[tuple[float, str]]:
+def ticks(low: float, high: float) -> list[tuple[float, str]]:
     """Return four to eight round values."""
     raw = (high - low) / 7
     power = 10.0 ** math.floor(math.log10(raw))

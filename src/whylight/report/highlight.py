@@ -56,7 +56,7 @@ def shown(all_cards: list[Card]) -> dict[str, object]:
 
 def folded(card: Card) -> bool:
     """Say whether a reader sees the evidence alone at first: a long text once for every label would bury it."""
-    rows = [row for section in card.sections for row in section.rows]
+    rows = [row for section in card.sections for row in section.rows if not row.stacked]
     return card.words > FOLDED and len(rows) > 1 and all(row.evidence is not None for row in rows)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from whylight.report.cards import Piece, cards
 from whylight.report.highlight import LONG
+from whylight.report.layers import Picture, pictures, stacks
 from whylight.report.run_rows import BASELINES, Run, higher_is_better, number, text_values
 from whylight.store.explanations import explanation_of
 from whylight.store.tables import HUMAN, Row
@@ -41,11 +42,12 @@ class Highlight:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One label of a text, whether the model was right about it, and what every method says of it."""
+    """One label of a text, whether the model was right about it, and what every method says of it at each layer."""
 
     label: str
     state: str
     highlights: tuple[Highlight, ...]
+    pictures: tuple[Picture, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +110,14 @@ def _question(rows: Sequence[Row], target: int, values: dict[tuple[int, str], fl
     # What people marked for another label stands here only if it has no place of its own: the model was wrong.
     elsewhere = [row for row in marked if not any(row["target"] == measured for measured, _ in values)]
     human = [row for row in marked if row["target"] == target] or elsewhere[:LABELS]
-    ordered = [*human, *(row for row in own if row["method"] != HUMAN)]
+    said = [explanation_of(row) for row in own]
+    layers = {one.provenance.method for stack in stacks(said) for one in stack}
+    ordered = [*human, *(row for row in own if row["method"] != HUMAN and row["method"] not in layers)]
     return Question(
         own[0]["label"],
         _state(own),
         tuple(_highlight(row, values.get((target, row["method"])), target=target) for row in ordered),
+        pictures(said, said[0].targets[0]),
     )
 
 

@@ -12,6 +12,7 @@ from whylight.report.charts import Point, Scatter, duration, scatter
 from whylight.report.highlight import environment
 from whylight.report.run_curves import curve_panels
 from whylight.report.run_examples import best_and_worst
+from whylight.report.run_layers import Layers, depths, gathered, layers_of
 from whylight.report.run_rows import BASELINES, Run, choose_metric, data_of, higher_is_better, number, read
 from whylight.report.run_tables import CLEAR, agreement, split_tables, table
 from whylight.run.corpus import corpus_summary
@@ -50,12 +51,12 @@ def page(folder: Path, *, quality: str | None = None) -> str:
     metric = choose_metric(run, quality)
     whole = table(run.explanations, run.scores)
     best, worst = best_and_worst(run, metric)
-    data = data_of(run)
+    data, layers = data_of(run), layers_of(run.explanations)
     variables = {
         "title": TITLE,
         "run": run,
         "data": data,
-        "facts": _facts(run, data.name),
+        "facts": _facts(run, data.name, layers),
         "unfinished": data.asked if data.asked is not None and run.texts < data.asked else None,
         "whole": whole,
         "splits": split_tables(run),
@@ -66,7 +67,9 @@ def page(folder: Path, *, quality: str | None = None) -> str:
         "agreement": agreement(run),
         "corpus": corpus_summary(run.explanations, run.tuning),
         "curves": curve_panels(run.curves),
-        "chart": _chart(whole.summary, metric),
+        "chart": _chart(whole.summary, metric, layers),
+        "layered": next((name for own in layers.values() for name in own.values()), None),
+        "depths": depths(whole.summary, metric, layers),
         "examples": [("Best", best), ("Worst", worst)],
         "any_signed": bool(run.signed),
         "any_unsigned": len(run.signed) < len(run.methods),
@@ -80,13 +83,13 @@ def page(folder: Path, *, quality: str | None = None) -> str:
     return environment().get_template("run.html").render(variables)
 
 
-def _facts(run: Run, data: str) -> Facts:
+def _facts(run: Run, data: str, layers: Layers) -> Facts:
     asked = run.asked
     return [
         ("model", str(asked.get("model", "unknown"))),
         ("data", data),
         ("texts", f"{run.texts:,}"),
-        ("methods", ", ".join(method for method in run.methods if method not in BASELINES)),
+        ("methods", ", ".join(gathered([method for method in run.methods if method not in BASELINES], layers))),
         ("held against", ", ".join(method for method in run.methods if method in BASELINES)),
         ("removed means", ", ".join(asked.get("removers", ()))),
         ("unit", str(asked.get("unit", "unknown"))),
@@ -95,10 +98,13 @@ def _facts(run: Run, data: str) -> Facts:
     ]
 
 
-def _chart(summary: Summary, metric: str) -> Scatter | None:
-    """Lay out the methods; what costs nothing (chance, people) is a line, not a point."""
+def _chart(summary: Summary, metric: str, layers: Layers) -> Scatter | None:
+    """Lay out the methods, of their layers the last; what costs nothing (chance, people) is a line, not a point."""
     points, levels = [], []
+    left_out = {name for own in layers.values() for name in list(own.values())[:-1]}
     for line in summary.lines:
+        if line.method in left_out:
+            continue
         cell = line.cells.get(metric)
         if cell is not None and line.method in BASELINES:
             levels.append((line.method, cell.mean))

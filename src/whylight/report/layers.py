@@ -1,0 +1,209 @@
+"""Explanations of one text at several layers as a picture: a row a layer, the last on top, and a column a word.
+
+Words stand below the first layer, where they enter the model, and wrap into blocks as a text does. Each layer is
+coloured by its own strongest word, as every row of a report is; that word's score stands beside the layer.
+"""
+
+import unicodedata
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from rich.cells import cell_len
+
+from whylight.core.arrays import Floats, Ints
+from whylight.core.explanation import Explanation
+from whylight.core.labels import Target
+from whylight.report.colours import steps
+from whylight.report.evidence import shown_score
+
+WIDTH = 125
+"""Characters beside each other in a block."""
+LONGEST = 18
+"""Characters of a word that are shown; of a sentence, its beginning."""
+GAP = 2
+"""What the space around a word takes, in characters."""
+BLOCKS = 10
+"""Blocks of a text; of a longer one, those with the strongest words are shown."""
+LISTED = 3
+"""How many words are listed for each layer."""
+_TIP = 60
+"""Characters of a feature in a tooltip."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A word at a layer: its shade step, and its score in words."""
+
+    step: int
+    tip: str
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A layer of a block: its number, the score that has the full colour, and a cell a word."""
+
+    layer: int
+    peak: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Words beside each other.
+
+    Attributes:
+        part: The part of the example that they are of.
+        first: Whether they are the first ones shown of their part.
+        direction: `ltr` or `rtl`.
+        words: The words.
+        bands: The layers, the last first.
+    """
+
+    part: int
+    first: bool
+    direction: str
+    words: tuple[str, ...]
+    bands: tuple[Band, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One method at every layer, for one target.
+
+    Attributes:
+        method: Name of the method.
+        signed: Whether it speaks for and against.
+        same: Whether it holds for every label alike.
+        layers: The numbers of the layers, ascending.
+        blocks: The words, in blocks.
+        hidden: How many words are not shown, because the text is long.
+        strongest: Of each layer, the last first: its number, and its strongest words with their scores.
+    """
+
+    method: str
+    signed: bool
+    same: bool
+    layers: tuple[int, ...]
+    blocks: tuple[Block, ...]
+    hidden: int
+    strongest: tuple[tuple[int, tuple[tuple[str, str], ...]], ...]
+
+
+def stacks(explanations: Sequence[Explanation]) -> list[list[Explanation]]:
+    """Return explanations that differ in their layer alone, the first layer first; one layer is no stack."""
+    groups: dict[Hashable, dict[int, Explanation]] = {}
+    for one in explanations:
+        layer = one.provenance.settings.get("layer")
+        if isinstance(layer, int):
+            groups.setdefault(_kind(one), {})[layer] = one
+    return [[own[layer] for layer in sorted(own)] for own in groups.values() if len(own) > 1]
+
+
+def pictures(explanations: Sequence[Explanation], target: Target) -> tuple[Picture, ...]:
+    """Return a picture of each method that explains a target at several layers."""
+    own = [one for one in explanations if target in one.targets]
+    return tuple(_picture(stack, target) for stack in stacks(own))
+
+
+def _kind(one: Explanation) -> Hashable:
+    """Return what the layers of a method have in common."""
+    receipt = one.provenance
+    others = tuple(sorted((name, str(value)) for name, value in receipt.settings.items() if name != "layer"))
+    return _method(one), others, receipt.unit, receipt.remover, receipt.score, one.example, one.targets, one.spans
+
+
+def _method(one: Explanation) -> str:
+    """Return the name of the method; tables add the layer to it."""
+    return one.provenance.method.removesuffix(f"@{one.provenance.settings['layer']}")
+
+
+def _picture(stack: list[Explanation], target: Target) -> Picture:
+    first, receipt = stack[0], stack[0].provenance
+    scores = np.stack([one.row(target) for one in stack])  # [layers, features]
+    words = [" ".join(first.example.slice(span).split()) for span in first.spans]
+    layers = tuple(int(str(one.provenance.settings["layer"])) for one in stack)
+    cut = _cut(first, words)
+    shown = _strongest_blocks(cut, scores)
+    shades = [steps(row, signed=receipt.signed) for row in scores]
+    seen: set[int] = set()
+    blocks = []
+    for places in shown:
+        part = first.spans[int(places[0])].part
+        bands = tuple(
+            Band(
+                layer, _peak(row, signed=receipt.signed), _cells(places, words, layer, row, own, signed=receipt.signed)
+            )
+            for layer, row, own in reversed(list(zip(layers, scores, shades, strict=True)))
+        )
+        labels = tuple(_shortened(words[i], LONGEST) for i in places)
+        blocks.append(Block(part, part not in seen, _direction(labels), labels, bands))
+        seen.add(part)
+    return Picture(
+        method=_method(first),
+        signed=receipt.signed,
+        same=not receipt.class_specific,
+        layers=layers,
+        blocks=tuple(blocks),
+        hidden=len(words) - sum(len(places) for places in shown),
+        strongest=tuple(
+            (layer, _listed(words, row, signed=receipt.signed))
+            for layer, row in reversed(list(zip(layers, scores, strict=True)))
+        ),
+    )
+
+
+def _cut(explanation: Explanation, words: Sequence[str]) -> list[Ints]:
+    """Cut the features of each part, in reading order, into blocks of about equal width."""
+    widths = np.asarray([max(GAP, min(cell_len(word), LONGEST)) + GAP for word in words])
+    blocks: list[Ints] = []
+    for part in range(len(explanation.example.parts)):
+        inside = [i for i, span in enumerate(explanation.spans) if span.part == part]
+        places = np.asarray(sorted(inside, key=lambda i: explanation.spans[i]), dtype=np.int64)
+        count = ceil(widths[places].sum() / WIDTH)
+        ends = widths[places].cumsum()
+        number = np.minimum((ends - 1) * count // max(1, int(widths[places].sum())), count - 1)
+        blocks += [places[number == one] for one in range(count) if (number == one).any()]
+    return blocks
+
+
+def _strongest_blocks(blocks: list[Ints], scores: Floats) -> list[Ints]:
+    """Keep the blocks that hold the strongest words of a layer, of equals those of more layers, in reading order."""
+    peaks = np.abs(scores).max(axis=1, keepdims=True)
+    relative = np.abs(scores) / np.where(peaks > 0, peaks, 1.0)
+    best = [relative[:, places].max(axis=1) for places in blocks]  # of each block, [layers]
+    order = sorted(range(len(blocks)), key=lambda number: (-best[number].max(), -best[number].sum()))
+    return [blocks[number] for number in sorted(order[:BLOCKS])]
+
+
+def _cells(
+    places: Ints, words: Sequence[str], layer: int, row: Floats, shades: Sequence[int], *, signed: bool
+) -> tuple[Cell, ...]:
+    score = "+.6g" if signed else ".6g"
+    return tuple(
+        Cell(shades[i], f"{_shortened(words[i], _TIP)} · layer {layer} · {format(float(row[i]), score)}")
+        for i in places
+    )
+
+
+def _peak(row: Floats, *, signed: bool) -> str:
+    strongest = float(row[np.abs(row).argmax()]) if len(row) else 0.0
+    return shown_score(strongest, peak=abs(strongest), signed=signed)
+
+
+def _listed(words: Sequence[str], row: Floats, *, signed: bool) -> tuple[tuple[str, str], ...]:
+    peak = float(np.abs(row).max(initial=0.0))
+    order = [int(i) for i in np.argsort(-np.abs(row), kind="stable")[:LISTED] if row[i] != 0]
+    return tuple((_shortened(words[i], _TIP), shown_score(float(row[i]), peak=peak, signed=signed)) for i in order)
+
+
+def _shortened(word: str, longest: int) -> str:
+    return word if len(word) <= longest else f"{word[: longest - 1]}\u2026"
+
+
+def _direction(words: Sequence[str]) -> str:
+    """Return the direction of the first character that has one."""
+    kinds = (unicodedata.bidirectional(character) for word in words for character in word)
+    strong = next((kind for kind in kinds if kind in ("L", "R", "AL")), "L")
+    return "ltr" if strong == "L" else "rtl"
