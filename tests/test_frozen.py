@@ -135,8 +135,21 @@ def test_a_gate_is_held_and_its_partner_is_not(activation: Any) -> None:
 
 def test_what_is_not_a_gate_may_be_multiplied() -> None:
     x = draw(7)
-    _, (found,) = held(lambda x: 3 * (torch.tanh(x) + 1), x)
-    torch.testing.assert_close(found, 3 * (torch.tanh(x) / x).detach() * draw(7, seed=99).detach())
+    weights = draw(7, seed=1).detach()
+    for function in (lambda x: torch.mul(weights, other=torch.tanh(x)), lambda x: weights * (torch.tanh(x) + 1)):
+        _, (found,) = held(function, x)
+        torch.testing.assert_close(found, weights * (torch.tanh(x) / x).detach() * draw(7, seed=99).detach())
+
+
+def squared(x: Tensor) -> Tensor:
+    once = torch.tanh(x)
+    return once * once
+
+
+def test_an_activation_times_itself_is_still_linear_in_one_of_them() -> None:
+    x = draw(7)
+    value, (found,) = held(squared, x)
+    torch.testing.assert_close(found * x.detach(), value * draw(7, seed=99).detach())
 
 
 def both_kinds(x: Tensor) -> Tensor:

@@ -89,12 +89,17 @@ class _FrozenMode(TorchFunctionMode):
             x, *others = args or (options.pop("input"),)
             function = partial(_with_arguments, func, others, options)
             return self.straightened(function, x, function(x))
-        if func in _PRODUCTS:
-            args = tuple(map(self._held_gate, args))
-        return func(*args, **options)
+        return func(*(self._gated(args) if func in _PRODUCTS else args), **options)
 
-    def _held_gate(self, factor: Any) -> Any:  # noqa: ANN401  whatever a torch function takes
-        return factor.detach() if isinstance(factor, Tensor) and factor is self.activation else factor
+    def _gated(self, factors: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Hold the factor that is an activation, if the other one depends on the input too."""
+        match factors:
+            case (Tensor() as first, Tensor() as second) if first.requires_grad and second.requires_grad:
+                if first is self.activation:
+                    return first.detach(), second
+                if second is self.activation:
+                    return first, second.detach()
+        return factors
 
     def straightened(self, function: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
         """Return y = f(x) as x times a constant."""
