@@ -261,5 +261,7 @@ def _names(classifier: Classifier, methods: Sequence[str] | None) -> list[str]:
 
 
 def _signed(spec: Spec, settings: Mapping[str, JsonValue]) -> bool:
-    """Say whether scores carry a sign: where embeddings are pooled, only their sum does."""
+    """Say whether scores carry a sign: where embeddings are pooled, only their sum does; lengths of vectors do not."""
+    if settings.get("output") == "vector":
+        return False
     return settings["pooling"] == "sum" if "pooling" in settings else bool(spec.facts["signed"])

@@ -61,15 +61,16 @@ def decompx(
     reading = recorded.reading(depth)
     how = Decomposition(bias, _budget(recorded, memory, rows=len(reading.rows)))
     parts = _answers(how, reading, _read(how, recorded, reading, depth), to_vector=output == "vector")
+    if bias == "cls":  # nothing tells sources apart on the way, so that the first may get them at the end
+        parts[:, 0] += parts[:, -1]
+        parts = parts[:, :-1]
     if output == "vector":
         scores = torch.linalg.vector_norm(parts, dim=-1)[recorded.row]  # [targets, sources]
     else:
         scores = parts[recorded.row, :, recorded.column] * recorded.sign[:, None]
         if depth == recorded.n_layers:
             trace.gap = (scores.double().sum(-1) - recorded.logits.double()).cpu().numpy()
-    if bias == "cls":
-        scores[:, 0] += scores[:, -1]
-    return trace.to_features(scores[:, :-1] if how.apart else scores)
+    return trace.to_features(scores[:, :-1] if bias == "token" else scores)
 
 
 def _read(how: Decomposition, recorded: Recorded, reading: Reading, depth: int) -> Tensor:
