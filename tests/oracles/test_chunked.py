@@ -1,5 +1,6 @@
 """PLM-CA as a classifier: games, gradients and attention are those of the whole document, at the cost of its chunks."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from whylight.facade import provide
 from whylight.facade.case import open_case
 from whylight.facade.evaluate import measure
 from whylight.models import chunked, rules
+from whylight.models.frozen import frozen
 from whylight.models.load import load
 from whylight.models.networks.plm_ca import cut_chunks
 from whylight.views.cache import BoundedCache
@@ -225,7 +227,7 @@ def network_scores(clf: Any, window: Window, points: Tensor) -> Tensor:
 
 @both
 @pytest.mark.parametrize("budget", [1, 2 * tiny.CHUNK, 1000])
-@pytest.mark.parametrize("rule", ["exact", "rescale"])
+@pytest.mark.parametrize("rule", ["exact", "rescale", "frozen"])
 def test_gradients_a_few_chunks_at_a_time_are_those_of_the_network(architecture: str, budget: int, rule: Any) -> None:
     clf = exact(architecture)
     clf.engine.token_budget = budget
@@ -235,12 +237,9 @@ def test_gradients_a_few_chunks_at_a_time_are_those_of_the_network(architecture:
     points = torch.stack([view.inputs, view.baseline("mask")])
     found = view.gradients(points, rule=rule)
     leaf = points.detach().requires_grad_(requires_grad=True)
-    if rule == "rescale":
-        with rules.rescale():
-            scores = network_scores(clf, window, leaf)
-    else:
+    with {"exact": nullcontext, "rescale": rules.rescale, "frozen": frozen}[rule]():
         scores = network_scores(clf, window, leaf)
-    rows = slice(None) if rule == "exact" else slice(1)  # references have no multipliers
+    rows = slice(1) if rule == "rescale" else slice(None)  # references have no multipliers
     for column in range(LABELS):
         (expected,) = torch.autograd.grad(scores[:, column].sum(), leaf, retain_graph=True)
         torch.testing.assert_close(found[column, rows], expected[rows], atol=1e-9, rtol=1e-6)
