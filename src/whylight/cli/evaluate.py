@@ -27,6 +27,8 @@ whylight evaluate --data reviews.jsonl --model ./my-model --method occlusion --m
 
 whylight evaluate --data eraser:movies --split test --method lime --metric token_f1 --tune val --tune-sample 50
 
+whylight evaluate --data reviews.jsonl --method attention --method alti --set layer=all --out runs/layers
+
 whylight evaluate --data reviews.jsonl --model ./seed-0 --model ./seed-1 --method lime --out runs/seeds
 """
 

@@ -36,6 +36,8 @@ whylight explain "A gripping film." --method lime --method attingrad --set sampl
 
 whylight explain --file note.txt --model ./my-model --target all --format html --out note.html
 
+whylight explain "A gripping film." --method attention_rollout --set layer=all --format html --out layers.html
+
 whylight explain "A man sleeps." --pair "A person rests." --model ./my-nli-model --format json
 """
 
