@@ -22,8 +22,8 @@ from whylight.training.train import train
 
 SEEDS = (0, 1, 2)
 PLACE = WORK / "coding"
-FIRST: dict[str, Any] = {"epochs": 12, "learning_rate": 2e-3, "batch_size": 16, "max_tokens": 384}
-LATER: dict[str, Any] = FIRST | {"epochs": 3, "learning_rate": 3e-4}
+FIRST: dict[str, Any] = {"epochs": 12, "learning_rate": 1.5e-3, "batch_size": 8, "max_tokens": 384}
+LATER: dict[str, Any] = FIRST | {"epochs": 2, "learning_rate": 3e-4}
 
 
 @dataclass(frozen=True)
