@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 
 import chunked
+import decomposition
 import decomposition_linear
 import engine
 import labels
@@ -24,6 +25,7 @@ SECTIONS: tuple[Callable[[], list[Result]], ...] = (
     sequential.sequential,
     labels.all_labels,
     chunked.chunked,
+    decomposition.decomposition,
     decomposition_linear.decomposition_linear,
     peers.peers,
 )

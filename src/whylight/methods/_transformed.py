@@ -15,7 +15,7 @@ from whylight.methods._layers import up_to
 from whylight.views.layers import Layer, Norm
 from whylight.views.trace import TraceView
 
-BLOCK_BYTES = 2**26
+BLOCK_BYTES = 2**24
 """Memory for the contributions to one block of rows."""
 
 

@@ -23,7 +23,7 @@ part; of a gated MLP the activated gate is one too (ModernBERT), and label atten
 what it makes of the states after l layers: a_k sums to the logit of the model cut off there.
 
 Reference: Modarressi et al. 2023. Cost: two forward passes, and N times the products of a forward pass. Memory: N^2 D
-numbers, and `memory` less those for what is worked on at once; by default half a gigabyte, if so much is free.
+numbers, and `memory` less those for what is worked on at once; by default 64 MB, if so much is free.
 The published code is of BERT and RoBERTa; it builds heads x N x N x D tensors, takes the slope 0 at z = 0, adds 1e-12
 to what it divides by, and puts the values' bias of the first layer to the tokens under `token` as well.
 """
@@ -42,7 +42,7 @@ from whylight.methods._memory import free_bytes, in_bytes, told
 from whylight.views.layers import Reading, Recorded
 from whylight.views.trace import TraceView
 
-BLOCK_BYTES = 2**29
+BLOCK_BYTES = 2**26
 """Memory for what is worked on at once, where nothing is said."""
 
 
