@@ -1,0 +1,83 @@
+"""How faithful are decompositions of one pass, beside gradients, attention and LIME, and what do they cost?
+
+    python findings/decomposition.py path/to/data
+
+The bundled model on sentences of the Stanford Sentiment Treebank and on whole movie reviews, which it reads in windows:
+AOPC comprehensiveness and sufficiency, paired differences from `input_x_gradient`, seconds a text. `decompx` carries
+N x N vectors through every layer, so that it explains fewer of the reviews.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from document import WORK, put, table
+
+import whylight as wl
+from whylight.data.dataset import Dataset
+from whylight.run.compare import compare, select
+from whylight.run.evaluation import Evaluation
+from whylight.run.summary import Cell
+
+CARRIED = "decompx"
+BASE = "input_x_gradient"
+METHODS = (
+    *("decompx_linear", "alti", "globenc", BASE),
+    *("integrated_gradients", "attention", "attention_rollout", "lime"),
+)
+METRICS = ("aopc_comprehensiveness", "aopc_sufficiency")
+SENTENCES, REVIEWS, CARRIED_REVIEWS = 200, 50, 10
+HEAD = ["method", "texts", *METRICS, *(f"{metric}, minus {BASE}" for metric in METRICS), "seconds a text"]
+
+
+def main() -> None:
+    """Run all three, and put the tables into the document."""
+    data = Path(sys.argv[1])
+    sentences = wl.dataset(f"sst:{data / 'sst_trees'}", split="dev").sample(SENTENCES, seed=0)
+    reviews = wl.dataset(f"eraser:{data / 'eraser_movies'}", split="test").sample(REVIEWS, seed=0)
+    short = _run("sentences", sentences, (CARRIED, *METHODS))
+    some = _run("some_reviews", reviews.sample(CARRIED_REVIEWS, seed=0), (CARRIED, BASE))
+    long = _run("reviews", reviews, METHODS)
+    sections = {
+        f"{len(sentences)} sentences (SST, dev)": _rows(short, (CARRIED, *METHODS, "random")),
+        f"{len(reviews)} reviews (ERASER movies, test)": [
+            *_rows(some, (CARRIED,)),
+            *_rows(long, (*METHODS, "random")),
+        ],
+    }
+    put("decomposition", "\n\n".join(f"{title}:\n\n{table(HEAD, rows)}" for title, rows in sections.items()))
+
+
+def _run(name: str, data: Dataset, methods: Sequence[str]) -> Evaluation:
+    return wl.evaluate(wl.load(), data, methods=methods, metrics=METRICS, out=WORK / "decomposition" / name)
+
+
+def _rows(run: Evaluation, methods: Sequence[str]) -> list[list[str]]:
+    """Return one line a method: its means, and how it differs from the base, text by text."""
+    lines = {line.method: line for line in run.summary.lines}
+    return [
+        [
+            method,
+            str(lines[method].cells[METRICS[0]].texts),
+            *(_told(lines[method].cells[metric]) for metric in METRICS),
+            *_differences(run, method),
+            f"{lines[method].seconds:.2g}",
+        ]
+        for method in methods
+    ]
+
+
+def _differences(run: Evaluation, method: str) -> list[str]:
+    if method == BASE:
+        return ["", ""]
+    found = compare(select(run.scores, method), select(run.scores, BASE))
+    by_metric = {one.metric: one.difference for one in found}
+    return [_told(by_metric[metric], sign="+") for metric in METRICS]
+
+
+def _told(cell: Cell, *, sign: str = "") -> str:
+    return f"{cell.mean:{sign}.3f} [{cell.low:{sign}.3f}, {cell.high:{sign}.3f}]"
+
+
+if __name__ == "__main__":
+    main()
