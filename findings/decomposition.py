@@ -61,7 +61,7 @@ def _rows(run: Evaluation, methods: Sequence[str]) -> list[list[str]]:
             str(lines[method].cells[METRICS[0]].texts),
             *(_told(lines[method].cells[metric]) for metric in METRICS),
             *_differences(run, method),
-            f"{lines[method].seconds:.2g}",
+            f"{lines[method].seconds:.3g}",
         ]
         for method in methods
     ]
