@@ -131,9 +131,12 @@ def _one(
     """Train one model and say what came of it."""
     from dataclasses import replace  # noqa: PLC0415
 
+    from whylight.training import processes  # noqa: PLC0415
     from whylight.training.train import train as run  # noqa: PLC0415
 
     found = run(model, *data, replace(recipe, seed=seed), out=out, architecture=architecture)
+    if not processes.is_first():
+        return
     receipt = found.receipt
     console = Console()
     figures = {name: value for name, value in receipt["validation"].items() if name not in ("seconds", "selection")}

@@ -20,26 +20,24 @@ Reads = Literal["first", "last", "all"]
 """Which positions of the last hidden state a head reads."""
 
 
-def network(model: Any, *, mask_id: int, wrapped: nn.Module | None = None) -> Network:  # noqa: ANN401
+def network(model: Any, *, mask_id: int) -> Network:  # noqa: ANN401  any transformers model
     """Look at a model as a step does.
 
     Args:
         model: A Hugging Face sequence classifier or a PLM-CA network.
         mask_id: Token that stands for "nothing".
-        wrapped: What is to be called instead of the model, where a trainer has wrapped it.
     """
     if isinstance(model, PlmCaForSequenceClassification):
-        return ChunkedNetwork(model, mask_id=mask_id, wrapped=wrapped)
-    return EncoderNetwork(model, mask_id=mask_id, wrapped=wrapped)
+        return ChunkedNetwork(model, mask_id=mask_id)
+    return EncoderNetwork(model, mask_id=mask_id)
 
 
 class EncoderNetwork:
     """A sequence classifier: one row of tokens an example."""
 
-    def __init__(self, model: Any, *, mask_id: int, wrapped: nn.Module | None = None) -> None:  # noqa: ANN401
+    def __init__(self, model: Any, *, mask_id: int) -> None:  # noqa: ANN401
         self.model = model
         self.mask_id = mask_id
-        self._call = wrapped if wrapped is not None else model
         self._takes_types = "token_type_ids" in inspect.signature(model.forward).parameters
         self._reads: Reads | None = None
 
@@ -97,7 +95,7 @@ class EncoderNetwork:
         if self._takes_types:
             inputs["token_type_ids"] = batch.types
         with mode(self.model, train=train), word_embeddings(self.model, hook):
-            output = self._call(**inputs, **options)
+            output = self.model(**inputs, **options)
         return output, read[0]
 
     def _find_reads(self, batch: Batch) -> Reads:

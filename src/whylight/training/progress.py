@@ -20,7 +20,7 @@ class ProgressBar(TrainerCallback):  # type: ignore[misc]  # transformers is unt
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
         """Start the bar."""
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and state.is_world_process_zero:
             columns = ("{task.fields[epoch]}", "{task.fields[terms]}", "{task.fields[validated]}")
             texts = [TextColumn(one) for one in columns]
             bar = (texts[0], BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(), *texts[1:])

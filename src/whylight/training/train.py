@@ -6,54 +6,38 @@ what came of it) and `curves.svg` beside it; files are moved into place when all
 """
 
 import copy
-import json
-import os
-import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
 import torch
+from torch.utils.data import DataLoader
 from transformers import PrinterCallback, TrainerCallback, TrainingArguments
 
-from whylight.core.errors import InputError, SettingError, UnmetError
+from whylight.core.errors import InputError, SettingError
 from whylight.core.explanation import JsonValue
 from whylight.data.dataset import Dataset
 from whylight.facade.explain import choice
 from whylight.models.load import quiet
 from whylight.models.prepare import Architecture, Prepared, prepare
 from whylight.models.trainable import network
+from whylight.training import processes
 from whylight.training.batches import Collator, check_labels, make_items
 from whylight.training.combine import Multiplier
-from whylight.training.curves import draw
-from whylight.training.folder import last_checkpoint, mark_started, move_in, write_text
+from whylight.training.folder import last_checkpoint, mark_started
 from whylight.training.masking import asks_for_beta, choose_beta, with_beta
 from whylight.training.progress import ProgressBar
 from whylight.training.recipe import Recipe, check, recipe as build
+from whylight.training.result import Trained, finish, finished
 from whylight.training.stopping import Stopping
-from whylight.training.trainer import UNMET, ReasonTrainer
+from whylight.training.trainer import ReasonTrainer
 
 PATIENCE = {False: 5, True: 3}
 """Epochs without a better checkpoint, for one label a text and for several."""
 LOGGED = 10
 """Steps between two records of the terms, or an epoch where that is shorter."""
-SLACK = 1.5
-"""A proposed bound is this many times the lowest training loss (Ferreira et al.)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """What a training gave.
-
-    Attributes:
-        folder: The model's folder.
-        receipt: What `training.json` holds.
-    """
-
-    folder: Path
-    receipt: dict[str, Any]
 
 
 def train(  # noqa: PLR0913  the public call: every argument but three is optional and named
@@ -107,7 +91,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     about: dict[str, JsonValue] = {"model": start, "architecture": architecture}
     about |= {"data": described(data), "dev": described(dev)}
     name, asked = recipe.identity(**about)
-    done = _finished(folder, name)
+    done = finished(folder, name)
     if done is not None:
         return done
     needs = recipe.needs
@@ -127,7 +111,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
             trainer.add_callback(one)
         receipt = {"training": name, "asked": asked, "fresh_head": prepared.fresh, **_settled(trainer)}
         trainer.train(resume_from_checkpoint=last_checkpoint(folder / "checkpoints"))
-        return _finish(trainer, prepared, folder, receipt)
+        return finish(trainer, prepared, folder, receipt)
 
 
 def _require_libraries() -> None:
@@ -193,14 +177,16 @@ def _settled(trainer: ReasonTrainer) -> dict[str, Any]:
     if not asks_for_beta(trainer.recipe):
         return {}
     model: Any = trainer.model
-    batches = map(trainer._prepare_inputs, trainer.get_eval_dataloader())  # noqa: SLF001  the library's own hook
+    # the same texts in every process, so that all of them choose alike
+    texts = DataLoader(trainer.eval_dataset, trainer.args.per_device_eval_batch_size, collate_fn=trainer.data_collator)
+    batches = map(trainer._prepare_inputs, texts)  # noqa: SLF001  the library's own hook
     beta, trials = choose_beta(network(model, mask_id=trainer.mask_id), batches, trainer.recipe)
     trainer.recipe = with_beta(trainer.recipe, beta)
     return {"beta": beta, "betas_tried": [asdict(trial) for trial in trials]}
 
 
 def _arguments(recipe: Recipe, checkpoints: Path, *, texts: int) -> TrainingArguments:
-    micro = recipe.micro_batch or recipe.batch_size
+    micro, parts = processes.parts_of(recipe.batch_size, recipe.micro_batch)
     return TrainingArguments(
         output_dir=str(checkpoints),
         num_train_epochs=recipe.epochs,
@@ -210,8 +196,9 @@ def _arguments(recipe: Recipe, checkpoints: Path, *, texts: int) -> TrainingArgu
         max_grad_norm=1.0,
         per_device_train_batch_size=micro,
         per_device_eval_batch_size=micro,
-        gradient_accumulation_steps=recipe.batch_size // micro,
+        gradient_accumulation_steps=parts,
         bf16=recipe.precision == "bfloat16",
+        use_cpu=not torch.accelerator.is_available(),
         seed=recipe.seed,
         eval_strategy="epoch",
         save_strategy="epoch",
@@ -228,67 +215,6 @@ def _arguments(recipe: Recipe, checkpoints: Path, *, texts: int) -> TrainingArgu
         report_to=[],
         dataloader_pin_memory=torch.cuda.is_available(),
         disable_tqdm=True,
-    )
-
-
-def _finished(folder: Path, name: str) -> Trained | None:
-    """Return the result of an earlier call of the same training; a folder with something else in it is refused."""
-    receipt = folder / "training.json"
-    if receipt.is_file():
-        known = json.loads(receipt.read_text(encoding="utf-8"))
-        if known.get("training") != name:
-            raise InputError(f"'{folder}' holds the result of another training; name another folder.")
-        if known["unmet"]:
-            raise UnmetError(_unmet_sentence(known, folder))
-        return Trained(folder, known)
-    if (folder / "config.json").is_file():
-        raise InputError(f"'{folder}' holds a model already; name another folder.")
-    return None
-
-
-def _finish(trainer: ReasonTrainer, prepared: Prepared, folder: Path, receipt: dict[str, Any]) -> Trained:
-    """Write the best checkpoint as a model, with its figures."""
-    history = list(trainer.state.log_history)
-    best = min((one for one in history if "eval_selection" in one), key=lambda one: one["eval_selection"])
-    unmet = trainer.recipe.combine == "constrained" and best["eval_selection"] >= UNMET
-    receipt |= {
-        "unmet": unmet,
-        "epochs_run": history[-1].get("epoch"),
-        "best_epoch": best["epoch"],
-        "validation": {key.removeprefix("eval_"): value for key, value in best.items() if key.startswith("eval_")},
-        "bounds": _bounds(trainer.recipe, history),
-        "history": history,
-    }
-    model = prepared.model
-    if model.config.problem_type == "multi_label_classification":
-        _, logits, gold = trainer.validated()
-        receipt["threshold"] = model.config.decision_threshold = trainer.figures(logits, gold).threshold
-    place = folder / "unmet" if unmet else folder
-    new = folder / f".new-{os.getpid()}"
-    model.save_pretrained(new)
-    prepared.tokenizer.save_pretrained(new)
-    move_in(new, place)
-    write_text(folder / "curves.svg", draw(history))
-    write_text(folder / "training.json", json.dumps(receipt, indent=1) + "\n")
-    shutil.rmtree(folder / "checkpoints")
-    if unmet:
-        raise UnmetError(_unmet_sentence(receipt, folder))
-    return Trained(folder, receipt)
-
-
-def _bounds(recipe: Recipe, history: list[dict[str, float]]) -> dict[str, float] | None:
-    """Propose bounds from the lowest values that the guiding terms reached."""
-    terms = [(term.name, term.weight) for term in recipe.guiding]
-    seen = [sum(weight * one[name] for name, weight in terms) for one in history if terms and terms[0][0] in one]
-    validated = [one["eval_rest"] for one in history if "eval_rest" in one]
-    return {"train": SLACK * min(seen), "validation": min(validated)} if seen and validated else None
-
-
-def _unmet_sentence(receipt: dict[str, Any], folder: Path) -> str:
-    reached, bound = receipt["validation"]["rest"], receipt["asked"]["bound_validation"]
-    return (
-        f"no epoch kept the bound: {reached:.4g} on the validation texts, and 1.1 x {bound:g} was asked; "
-        f"the closest model is in '{folder / 'unmet'}'."
     )
 
 

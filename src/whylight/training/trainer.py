@@ -13,6 +13,7 @@ from transformers import Trainer
 
 from whylight.core.errors import ModelError
 from whylight.models.trainable import network
+from whylight.training import processes
 from whylight.training.batches import Item, LengthSampler, batch_of
 from whylight.training.combine import Loss, Multiplier, loss_of
 from whylight.training.figures import Figures, multi_label, single_label
@@ -74,8 +75,16 @@ class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped f
             peak, now = self.args.learning_rate, float(self._get_learning_rate())
             # parts of an accumulated batch share one step of the multiplier
             parts = self.args.gradient_accumulation_steps
-            self.multiplier.climb(loss.rest - float(self.recipe.bound_train or 0.0), schedule=now / peak / parts)
+            rest = processes.mean(loss.rest, self.accelerator)
+            self.multiplier.climb(rest - float(self.recipe.bound_train or 0.0), schedule=now / peak / parts)
         return (loss.total, step.passed.logits) if return_outputs else loss.total
+
+    def training_step(self, model: Any, inputs: dict[str, Tensor], num_items_in_batch: Any = None) -> Tensor:  # noqa: ANN401
+        """Take gradients of one part of a batch; after the last of them, share them with the other processes."""
+        loss: Tensor = super().training_step(model, inputs, num_items_in_batch)
+        if self.accelerator.num_processes > 1 and self.accelerator.sync_gradients:
+            processes.average_gradients(self.model.parameters(), self.accelerator)
+        return loss
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Add the means of the terms since the last time."""
@@ -90,10 +99,10 @@ class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped f
         started = time.monotonic()
         losses, logits, gold = self.validated(eval_dataset)
         figures = self.figures(logits, gold)
-        rest = float(np.mean([one.rest for one in losses]))
-        values = {"labels": float(np.mean([one.labels for one in losses])), "rest": rest, **figures.values}
+        values = {name: self._mean([getattr(one, name) for one in losses]) for name in ("labels", "rest")}
+        values |= figures.values
         for name in losses[0].values:
-            values[f"term_{name}"] = float(np.mean([one.values[name] for one in losses]))
+            values[f"term_{name}"] = self._mean([one.values[name] for one in losses])
         values["selection"] = self._selection(values)
         values["seconds"] = time.monotonic() - started
         metrics = {f"{metric_key_prefix}_{name}": value for name, value in values.items()}
@@ -116,8 +125,8 @@ class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped f
             with torch.set_grad_enabled("double_backward" in self.recipe.needs):
                 loss = loss_of(step, self.recipe)
             losses.append(replace(loss, total=loss.total.detach()))
-            logits.append(step.passed.logits.detach())
-            gold.append(moved["labels"])
+            logits.append(processes.gathered(step.passed.logits.detach(), self.accelerator))
+            gold.append(processes.gathered(moved["labels"], self.accelerator))
         return losses, torch.cat(logits), torch.cat(gold)
 
     def _selection(self, values: dict[str, float]) -> float:
@@ -132,10 +141,13 @@ class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped f
 
     def _step(self, model: Any, inputs: dict[str, Tensor], *, training: bool) -> Step:  # noqa: ANN401
         if self._network is None or self._network.model is not self.accelerator.unwrap_model(model):  # type: ignore[attr-defined]
-            bare = self.accelerator.unwrap_model(model)
-            self._network = network(bare, mask_id=self.mask_id, wrapped=model)
+            self._network = network(self.accelerator.unwrap_model(model), mask_id=self.mask_id)
         attention = "attention" in self.recipe.needs
         return Step(self._network, batch_of(inputs), training=training, attention=attention, teacher=self.teacher)
+
+    def _mean(self, values: list[float]) -> float:
+        """Average over batches and processes."""
+        return processes.mean(float(np.mean(values)), self.accelerator)
 
     def _count(self, values: dict[str, float]) -> None:
         for name, value in values.items():

@@ -27,8 +27,9 @@ from whylight.data.dataset import Dataset
 from whylight.models.prepare import Architecture
 from whylight.training.folder import write_text
 from whylight.training.recipe import Recipe
+from whylight.training.result import Trained
 from whylight.training.search import Space, Watch, changed, every_point, minimised_number, number, parse_search
-from whylight.training.train import Trained, described, train
+from whylight.training.train import described, train
 
 # isort: split
 import optuna  # after `search`, which says in a sentence that it is not installed

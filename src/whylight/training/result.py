@@ -1,0 +1,100 @@
+"""What a training gives: a folder with the model, its receipt and its curves."""
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from whylight.core.errors import InputError, UnmetError
+from whylight.models.prepare import Prepared
+from whylight.training import processes
+from whylight.training.curves import draw
+from whylight.training.folder import move_in, write_text
+from whylight.training.recipe import Recipe
+from whylight.training.trainer import UNMET, ReasonTrainer
+
+SLACK = 1.5
+"""A proposed bound is this many times the lowest training loss (Ferreira et al.)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a training gave.
+
+    Attributes:
+        folder: The model's folder.
+        receipt: What `training.json` holds.
+    """
+
+    folder: Path
+    receipt: dict[str, Any]
+
+
+def finished(folder: Path, name: str) -> Trained | None:
+    """Return the result of an earlier call of the same training; a folder with something else in it is refused."""
+    receipt = folder / "training.json"
+    if receipt.is_file():
+        known = json.loads(receipt.read_text(encoding="utf-8"))
+        if known.get("training") != name:
+            raise InputError(f"'{folder}' holds the result of another training; name another folder.")
+        if known["unmet"]:
+            raise UnmetError(_unmet_sentence(known, folder))
+        return Trained(folder, known)
+    if (folder / "config.json").is_file():
+        raise InputError(f"'{folder}' holds a model already; name another folder.")
+    return None
+
+
+def finish(trainer: ReasonTrainer, prepared: Prepared, folder: Path, receipt: dict[str, Any]) -> Trained:
+    """Write the best checkpoint as a model, with its figures."""
+    history = list(trainer.state.log_history)
+    best = min((one for one in history if "eval_selection" in one), key=lambda one: one["eval_selection"])
+    unmet = trainer.recipe.combine == "constrained" and best["eval_selection"] >= UNMET
+    receipt |= {
+        "unmet": unmet,
+        "epochs_run": history[-1].get("epoch"),
+        "best_epoch": best["epoch"],
+        "validation": {key.removeprefix("eval_"): value for key, value in best.items() if key.startswith("eval_")},
+        "bounds": _bounds(trainer.recipe, history),
+        "history": history,
+    }
+    model = prepared.model
+    if model.config.problem_type == "multi_label_classification":
+        _, logits, gold = trainer.validated()
+        receipt["threshold"] = model.config.decision_threshold = trainer.figures(logits, gold).threshold
+    if processes.is_first():
+        _write(prepared, folder, receipt)
+    trainer.accelerator.wait_for_everyone()
+    if unmet:
+        raise UnmetError(_unmet_sentence(receipt, folder))
+    return Trained(folder, receipt)
+
+
+def _write(prepared: Prepared, folder: Path, receipt: dict[str, Any]) -> None:
+    """Write model, curves and receipt, each complete before it stands in its place; then checkpoints may go."""
+    place = folder / "unmet" if receipt["unmet"] else folder
+    new = folder / f".new-{os.getpid()}"
+    prepared.model.save_pretrained(new)
+    prepared.tokenizer.save_pretrained(new)
+    move_in(new, place)
+    write_text(folder / "curves.svg", draw(receipt["history"]))
+    write_text(folder / "training.json", json.dumps(receipt, indent=1) + "\n")
+    shutil.rmtree(folder / "checkpoints")
+
+
+def _bounds(recipe: Recipe, history: list[dict[str, float]]) -> dict[str, float] | None:
+    """Propose bounds from the lowest values that the guiding terms reached."""
+    terms = [(term.name, term.weight) for term in recipe.guiding]
+    seen = [sum(weight * one[name] for name, weight in terms) for one in history if terms and terms[0][0] in one]
+    validated = [one["eval_rest"] for one in history if "eval_rest" in one]
+    return {"train": SLACK * min(seen), "validation": min(validated)} if seen and validated else None
+
+
+def _unmet_sentence(receipt: dict[str, Any], folder: Path) -> str:
+    reached, bound = receipt["validation"]["rest"], receipt["asked"]["bound_validation"]
+    return (
+        f"no epoch kept the bound: {reached:.4g} on the validation texts, and 1.1 x {bound:g} was asked; "
+        f"the closest model is in '{folder / 'unmet'}'."
+    )
