@@ -34,6 +34,9 @@ bench: $(VENV)/.installed-bench  ## speed and accuracy beside Captum, shap and l
 findings: $(INSTALLED)  ## run the experiments of docs/findings.md; a stopped one goes on
 	$(BIN)/python findings/planted.py
 	$(BIN)/python findings/removers.py $(DATA)/sst_trees
+	$(BIN)/python findings/decomposition.py $(DATA)
+	$(BIN)/python findings/coding.py
+	$(BIN)/python findings/codiesp.py $(DATA)/codiesp
 	$(BIN)/python findings/regularisation.py $(DATA)
 
 model: $(VENV)/.installed-model  ## train the bundled sentiment model anew

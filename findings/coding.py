@@ -91,8 +91,16 @@ def _later(data: Data, training: Training, *, start: Path, seed: int, folder: Pa
 def _write(found: dict[str, list[Measured]], words: dict[str, float]) -> None:
     figures = list(words)
     rows = [[name, *(spread([one.figures[key] for one in runs]) for key in figures)] for name, runs in found.items()]
-    rows.append(["TF-IDF logistic regression", *(f"{words[key]:.3f}" for key in figures)])
-    parts = [table(["training", *figures], rows), _evidence(found), _claims(found), _punctuation(found)]
+    for row, runs in zip(rows, found.values(), strict=True):
+        pairs = zip(runs, found["plain"], strict=True)
+        row.append(", ".join(f"{one.figures['micro_f1'] - base.figures['micro_f1']:+.3f}" for one, base in pairs))
+    rows.append(["TF-IDF logistic regression", *(f"{words[key]:.3f}" for key in figures), ""])
+    parts = [
+        table(["training", *figures, "micro_f1 minus plain, by seed"], rows),
+        _evidence(found),
+        _claims(found),
+        _punctuation(found),
+    ]
     put("coding", "\n\n".join(parts))
 
 

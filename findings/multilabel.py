@@ -71,10 +71,11 @@ def word_baseline(data: Data) -> dict[str, float]:
 
 def difference(first: list[dict[str, float]], second: list[dict[str, float]]) -> str:
     """Return the mean difference of two ways, text by text and seed by seed, with its interval."""
-    return interval_of([{key: a[key] - b[key] for key in a if key in b} for a, b in zip(first, second, strict=True)])
+    pairs = zip(first, second, strict=True)
+    return interval_of([{key: a[key] - b[key] for key in a if key in b} for a, b in pairs], sign="+")
 
 
-def interval_of(runs: list[dict[str, float]]) -> str:
+def interval_of(runs: list[dict[str, float]], *, sign: str = "") -> str:
     """Return the mean over seeds and texts, with an interval that draws both anew."""
     each = [np.asarray(list(one.values())) for one in runs]
     generator = np.random.default_rng(0)
@@ -84,7 +85,7 @@ def interval_of(runs: list[dict[str, float]]) -> str:
         return float(np.mean([generator.choice(each[seed], len(each[seed])).mean() for seed in seeds]))
 
     low, high = np.percentile([drawn() for _ in range(DRAWS)], TAILS)
-    return f"{np.mean([own.mean() for own in each]):.3f} [{low:.3f}, {high:.3f}]"
+    return f"{np.mean([own.mean() for own in each]):{sign}.3f} [{low:{sign}.3f}, {high:{sign}.3f}]"
 
 
 def spread(values: list[float]) -> str:
