@@ -30,6 +30,7 @@ from whylight.training.train import train
 SEEDS = (0, 1, 2)
 GUIDES = ("attention", "rollout", "gradient")
 SHOWN = {"attention": "attention", "rollout": "attention_rollout", "gradient": "input_x_gradient"}
+OUTSIDE = ("movies", "Yelp", "IMDB")
 SWEEP = (0.0, 0.5, 1.0, 5.0, 10.0, 100.0)
 JOINT = 1.0
 NUMBERS: dict[str, Any] = {"epochs": 6, "patience": 2, "learning_rate": 5e-5}
@@ -188,7 +189,7 @@ def _write(
         rows.append([variant, *cells, met])
     rows += [[f"{guide} alone", *(f"{run[name]:.3f}" if name in run else "-" for name in names), "-"]
              for guide, run in alone.items()]  # fmt: skip
-    text = table(["training", *names, "bound met"], rows)
+    text = table(["training", *names, "bound met"], rows) + f"\n\n{_differences(found, names)}"
     if sweep:
         lines = [[f"{weight:g}", *(f"{run[name]:.3f}" for name in names)] for weight, run in sweep]
         text += "\n\nWeight of joint attention guidance, seed 0:\n\n" + table(["weight", *names], lines)
@@ -198,9 +199,26 @@ def _write(
     put("regularisation", text)
 
 
+def _differences(found: dict[str, list[dict[str, float]]], names: list[str]) -> str:
+    """Tabulate what each guidance changes, seed by seed; out of domain, the mean over the three."""
+
+    def figures(run: dict[str, float]) -> dict[str, float]:
+        outside = float(np.mean([run[f"F1 {name}"] for name in OUTSIDE]))
+        return {"F1 SST": run["F1 SST"], "F1 out of domain": outside, **{n: run[n] for n in names if "AUC" in n}}
+
+    rows = []
+    for variant, runs in found.items():
+        pairs = [(figures(run), figures(base)) for run, base in zip(runs, found["baseline"], strict=False)]
+        cells = [", ".join(f"{run[name] - base[name]:+.3f}" for run, base in pairs) for name in pairs[0][0]]
+        if variant != "baseline":
+            rows.append([variant, *cells])
+    head = ["change from the baseline of the same seed, seeds 0, 1, 2", *figures(found["baseline"][0])]
+    return table(head, rows)
+
+
 def _correlations(runs: list[dict[str, float]], names: list[str]) -> str:
     """Correlate what is seen in domain with the mean F1 elsewhere, over all models."""
-    outside = np.asarray([np.mean([run[f"F1 {name}"] for name in ("movies", "Yelp", "IMDB")]) for run in runs])
+    outside = np.asarray([np.mean([run[f"F1 {name}"] for name in OUTSIDE]) for run in runs])
     rows = []
     for name in [name for name in names if name == "F1 SST" or name.startswith("AUC")]:
         own = np.asarray([run[name] for run in runs])
