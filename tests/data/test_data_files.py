@@ -209,7 +209,7 @@ def test_a_rationale_for_a_label_that_is_not_there_is_refused(tmp_path: Path) ->
         ("short.tsv", b"text\tlabel\nonly text\n", "line 2 .*1 columns; the header has 2"),
         ("quote.csv", b'text,label\n"never closed,x\n', "is not a table"),
         ("cell.csv", b"text,label,rationale\nab,x,0-1\n", "line 2 .*should be JSON"),
-        ("torn.jsonl.gz", gzip.compress(b'{"text": "a", "label": "x"}\n' * 99)[:40], "cannot be read"),
+        ("torn.jsonl.gz", gzip.compress(b'{"text": "a", "label": "x"}\n' * 99, mtime=0)[:40], "cannot be read"),
         ("plain.jsonl.gz", b'{"text": "a"}', "cannot be read"),
         ("notes.txt", b"text", r"data file ends in \.jsonl"),
         ("torn.parquet", b"PAR1 and no more", "cannot be read as Parquet"),
