@@ -12,7 +12,7 @@ from typing import Any
 
 from document import WORK, put, table
 from encoders import small_encoder
-from multilabel import METHODS, Data, Measured, difference, interval_of, measure, spread, word_baseline
+from multilabel import METHODS, PLAUSIBLE, Data, Measured, classified, difference, interval_of, measure, word_baseline
 
 import whylight as wl
 from whylight.training.recipe import Recipe, make_terms
@@ -22,7 +22,6 @@ SEEDS = (0, 1, 2)
 PLACE = WORK / "codiesp"
 TRAININGS = {"plain": "classification", "supervised": "attention_supervision"}
 NUMBERS: dict[str, Any] = {"epochs": 20, "patience": 6, "learning_rate": 2e-3, "batch_size": 16, "max_tokens": 1024}
-MEASURES = ("average_precision", "token_f1", "empty_rate")
 
 
 def main() -> None:
@@ -51,22 +50,19 @@ def _measured(data: Data, name: str, objective: str, seed: int) -> Measured:
 
 
 def _write(found: dict[str, list[Measured]], words: dict[str, float]) -> None:
-    figures = list(words)
-    rows = [[name, *(spread([one.figures[key] for one in runs]) for key in figures)] for name, runs in found.items()]
-    rows.append(["TF-IDF logistic regression", *(f"{words[key]:.3f}" for key in figures)])
     evidence = [
-        [name, method, *(interval_of([one.values[method, metric] for one in runs]) for metric in MEASURES)]
+        [name, method, *(interval_of([one.values[method, metric] for one in runs]) for metric in PLAUSIBLE)]
         for name, runs in found.items()
         for method in (*METHODS, "random")
     ]
     gains = [
         [name, metric, difference(*([one.values[m, metric] for one in runs] for m in ("attingrad", "attention")))]
         for name, runs in found.items()
-        for metric in MEASURES
+        for metric in PLAUSIBLE
     ]
     parts = [
-        table(["training", *figures], rows),
-        table(["training", "method", *MEASURES], evidence),
+        table(["training", *words], classified(found, words)),
+        table(["training", "method", *PLAUSIBLE], evidence),
         table(["training", "in", "AttInGrad - attention"], gains),
     ]
     put("codiesp", "\n\n".join(parts))

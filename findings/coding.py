@@ -14,7 +14,21 @@ from typing import Any
 
 from document import WORK, put, table
 from encoders import small_encoder
-from multilabel import METHODS, Data, Measured, Values, difference, mean_of, measure, spread, word_baseline
+from multilabel import (
+    FAITHFUL,
+    METHODS,
+    PLAUSIBLE,
+    PUNCTUATION,
+    Data,
+    Measured,
+    Values,
+    classified,
+    difference,
+    mean_of,
+    measure,
+    spread,
+    word_baseline,
+)
 
 import whylight as wl
 from whylight.training.recipe import Recipe, make_terms
@@ -52,8 +66,6 @@ CLAIMS = (
     ("A4", "TM AttInGrad - supervised attention", ("TM", "attingrad"), ("supervised", "attention")),
     ("A4", "TM AttInGrad - plain AttInGrad", ("TM", "attingrad"), ("plain", "attingrad")),
 )
-PLAUSIBLE = ("average_precision", "token_f1", "empty_rate")
-FAITHFUL = ("aopc_comprehensiveness", "aopc_sufficiency")
 
 
 def main() -> None:
@@ -89,14 +101,16 @@ def _later(data: Data, training: Training, *, start: Path, seed: int, folder: Pa
 
 
 def _write(found: dict[str, list[Measured]], words: dict[str, float]) -> None:
-    figures = list(words)
-    rows = [[name, *(spread([one.figures[key] for one in runs]) for key in figures)] for name, runs in found.items()]
-    for row, runs in zip(rows, found.values(), strict=True):
-        pairs = zip(runs, found["plain"], strict=True)
-        row.append(", ".join(f"{one.figures['micro_f1'] - base.figures['micro_f1']:+.3f}" for one, base in pairs))
-    rows.append(["TF-IDF logistic regression", *(f"{words[key]:.3f}" for key in figures), ""])
+    changes = [
+        ", ".join(
+            f"{one.figures['micro_f1'] - base.figures['micro_f1']:+.3f}"
+            for one, base in zip(runs, found["plain"], strict=True)
+        )
+        for runs in found.values()
+    ]
+    rows = [[*row, change] for row, change in zip(classified(found, words), [*changes, ""], strict=True)]
     parts = [
-        table(["training", *figures, "micro_f1 minus plain, by seed"], rows),
+        table(["training", *words, "micro_f1 minus plain, by seed"], rows),
         _evidence(found),
         _claims(found),
         _punctuation(found),
@@ -106,7 +120,7 @@ def _write(found: dict[str, list[Measured]], words: dict[str, float]) -> None:
 
 def _evidence(found: dict[str, list[Measured]]) -> str:
     """Tabulate every training and method, mean and standard deviation over seeds."""
-    names = (*PLAUSIBLE, "non_alphanumeric_share")
+    names = (*PLAUSIBLE, PUNCTUATION)
     rows = [
         [training, method, *(spread([mean_of(one.values, method, metric) for one in runs]) for metric in names)]
         for training, runs in found.items()

@@ -17,7 +17,8 @@ from whylight.store.tables import Row
 from whylight.training.figures import best_threshold, multi_label
 
 Data = dict[str, Dataset]
-PLAUSIBLE = ("average_precision", "token_f1", "empty_rate", "non_alphanumeric_share")
+PLAUSIBLE = ("average_precision", "token_f1", "empty_rate")
+PUNCTUATION = "non_alphanumeric_share"
 FAITHFUL = ("aopc_comprehensiveness", "aopc_sufficiency")
 METHODS = ("attention", "input_x_gradient", "attingrad")
 DRAWS = 2000
@@ -48,13 +49,13 @@ def measure(folder: Path, data: Data, *, texts: int, tuning: int, thorough: bool
     clf = wl.load(folder)
     test, tune = data["test"].sample(texts, seed=0), data["dev"].sample(tuning, seed=0)
     asked: dict[str, Any] = {"methods": METHODS, "tune": tune, "settings": {"pooling": "l2"}, "progress": False}
-    metrics = [*PLAUSIBLE, *(FAITHFUL if thorough else ())]
+    metrics = [*PLAUSIBLE, PUNCTUATION, *(FAITHFUL if thorough else ())]
     runs = folder / "runs"
     plain = wl.evaluate(clf, test, metrics=metrics, out=runs / "plain", **asked)
     found = Measured(_figures(folder, clf, data["test"]), _values(plain.scores), {})
     if not thorough:
         return found
-    cleaned = wl.evaluate(clf, test, metrics=PLAUSIBLE[:3], zero_non_alphanumeric=True, out=runs / "cleaned", **asked)
+    cleaned = wl.evaluate(clf, test, metrics=PLAUSIBLE, zero_non_alphanumeric=True, out=runs / "cleaned", **asked)
     return replace(found, cleaned=_values(cleaned.scores))
 
 
@@ -67,6 +68,12 @@ def word_baseline(data: Data) -> dict[str, float]:
     model.fit(seen.transform(texts["train"]), gold["train"])
     dev, test = (model.predict_proba(seen.transform(texts[split])) for split in ("dev", "test"))
     return multi_label(test, gold["test"], threshold=best_threshold(dev, gold["dev"])).values
+
+
+def classified(found: dict[str, list[Measured]], words: dict[str, float]) -> list[list[str]]:
+    """Return a row a training, its figures over seeds, and one for the word baseline."""
+    rows = [[name, *(spread([one.figures[key] for one in runs]) for key in words)] for name, runs in found.items()]
+    return [*rows, ["TF-IDF logistic regression", *(f"{value:.3f}" for value in words.values())]]
 
 
 def difference(first: list[dict[str, float]], second: list[dict[str, float]]) -> str:

@@ -1,6 +1,7 @@
 """A BERT classifier worked out by hand, in double precision and with whole N x N x D tensors, from its raw weights."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +82,13 @@ class Bert:
         """W_V and W_O of each head, `[heads, D, d]` and `[heads, d, D]`: x W_V W_O."""
         value, output = self("attention.self.value.weight", layer), self("attention.output.dense.weight", layer)
         return value.reshape(HEADS, -1, value.shape[1]).mT, output.T.reshape(HEADS, -1, output.shape[0])
+
+    def product(self, of_layer: Callable[["Bert", int], Tensor], depth: int) -> Tensor:
+        """Return the first row of the product of what each of so many layers passes on."""
+        whole = torch.eye(len(self.ids), dtype=torch.float64)
+        for number in range(depth):
+            whole = of_layer(self, number) @ whole
+        return whole[:1]
 
     def _layer(self, x: Tensor, n: int) -> Tensor:
         query, key, value = (

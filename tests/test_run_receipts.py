@@ -54,7 +54,7 @@ def test_curves_are_means_over_labels_then_texts_and_stand_against_random(folder
     for line in (group.panels[0].without_top, group.panels[0].random_top_alone):
         points = [tuple(map(float, point.split(","))) for point in line.split(" ")]
         assert [x for x, _ in points] == sorted(x for x, _ in points)
-        assert all(0 <= x <= group.width and 0 <= y <= group.bottom for x, y in points)
+        assert all(0 <= x <= group.frame.width and 0 <= y <= group.frame.bottom for x, y in points)
     tables.write(folder / "curves.parquet", [{**row, "example_id": "t0"} for row in rows], tables.CURVES)
     assert "While the top words go" in page(folder)
     assert curve_panels([]) == []

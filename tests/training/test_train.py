@@ -22,14 +22,6 @@ from whylight.training.train import train
 from whylight.training.trainer import ReasonTrainer
 
 
-@pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("start")
-    tiny.model("bert", hidden_dropout_prob=0.1).save_pretrained(folder)
-    tiny.tokenizer("bert").save_pretrained(folder)
-    return folder
-
-
 def planted(split: str, size: int = 24, **settings: Any) -> Dataset:
     return wl.dataset("planted:", split=split, size=size, **{"length": 9, **settings})
 

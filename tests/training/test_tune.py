@@ -11,7 +11,6 @@ from unittest.mock import Mock
 import optuna
 import pytest
 
-import tiny
 import whylight as wl
 from whylight.cli.main import run as command_line
 from whylight.cli.tune import repeat
@@ -22,14 +21,6 @@ from whylight.training.recipe import Recipe, make_terms
 from whylight.training.search import Watch, changed, every_point, minimised_number, number, parse_search
 from whylight.training.trainer import UNMET, ReasonTrainer
 from whylight.training.tune import Tuned, tune
-
-
-@pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("start")
-    tiny.model("bert", hidden_dropout_prob=0.1).save_pretrained(folder)
-    tiny.tokenizer("bert").save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture

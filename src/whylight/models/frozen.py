@@ -21,7 +21,6 @@ Reference: Modarressi et al. 2023 (zero-origin slopes), Ali et al. 2022 (constan
 the model's own; nothing of the model is touched here.
 """
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -30,10 +29,11 @@ from typing import Any
 import torch
 import torch.nn.functional as F  # noqa: N812  the name torch's own documentation uses
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 from transformers.activations import LaplaceActivation, SqrtSoftplusActivation
 
+from whylight.models.calls import Calls, outputs_changed
 from whylight.models.rules import ACTIVATION_MODULES, ZERO_ORIGIN
+from whylight.views.layers import line_through_origin
 
 _HELD = frozenset(
     {F.softmax, torch.softmax, torch.Tensor.softmax, torch.exp, torch.Tensor.exp}
@@ -46,23 +46,16 @@ _MODULES = tuple(ACTIVATION_MODULES - {nn.Sigmoid, LaplaceActivation, SqrtSoftpl
 @contextmanager
 def frozen() -> Iterator[None]:
     """Hold attention, norm denominators and the slopes of activations at their forward values inside the block."""
-    here, mode = threading.get_ident(), _FrozenMode()
+    calls = _FrozenCalls()
 
-    def hook(module: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> Tensor | None:
-        # A global hook also sees modules that are made inside forward(), and fires in every thread.
-        if threading.get_ident() == here and isinstance(module, _MODULES) and output is not mode.activation:
-            return mode.straightened(module.forward, args[0], output)
-        return None
+    def straightened(module: nn.Module, x: Tensor, output: Tensor) -> Tensor | None:
+        return None if output is calls.activation else calls.straightened(module.forward, x, output)
 
-    handle = nn.modules.module.register_module_forward_hook(hook)  # type: ignore[arg-type]  # its stub forbids a result
-    try:
-        with mode:
-            yield
-    finally:
-        handle.remove()
+    with outputs_changed(_MODULES, straightened), calls:
+        yield
 
 
-class _FrozenMode(TorchFunctionMode):
+class _FrozenCalls(Calls):
     """Puts what is linear in the place of what is not, as it is called.
 
     Attributes:
@@ -73,23 +66,17 @@ class _FrozenMode(TorchFunctionMode):
         super().__init__()
         self.activation: Tensor | None = None
 
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:  # noqa: ANN401  torch's own signature
-        options = dict(kwargs or {})
-        if func in _HELD:
-            return func(*args, **options).detach()
-        if func in _LINEAR:
-            return _LINEAR[func](*args, **options)
-        if func in ZERO_ORIGIN:
+    def answer(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:  # noqa: ANN401
+        """Hold what is held, and straighten what is not straight."""
+        if function in _HELD:
+            return function(*args, **options).detach()
+        if function in _LINEAR:
+            return _LINEAR[function](*args, **options)
+        if function in ZERO_ORIGIN:
             x, *others = args or (options.pop("input"),)
-            function = partial(_with_arguments, func, others, options)
-            return self.straightened(function, x, function(x))
-        return func(*(self._gated(args) if func in _PRODUCTS else args), **options)
+            activation = partial(_with_arguments, function, others, options)
+            return self.straightened(activation, x, activation(x))
+        return function(*(self._gated(args) if function in _PRODUCTS else args), **options)
 
     def _gated(self, factors: tuple[Any, ...]) -> tuple[Any, ...]:
         """Hold the factor that is an activation, if the other one depends on the input too."""
@@ -103,7 +90,7 @@ class _FrozenMode(TorchFunctionMode):
 
     def straightened(self, function: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
         """Return y = f(x) as x times a constant."""
-        self.activation = x * _slope(function, x.detach(), y.detach())
+        self.activation = x * line_through_origin(function, x.detach(), y.detach())
         return self.activation
 
 
@@ -111,18 +98,6 @@ def _with_arguments(
     function: Callable[..., Tensor], others: Sequence[Any], options: Mapping[str, Any], x: Tensor
 ) -> Tensor:
     return function(x, *others, **options)
-
-
-def _slope(function: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
-    """Return f(x) / x, and f'(0) where x is too small to be divided by."""
-    vanishing = x.abs() < torch.finfo(x.dtype).tiny
-    slope = y / torch.where(vanishing, torch.ones_like(x), x)
-    if not bool(vanishing.any()):
-        return slope
-    with torch.enable_grad():
-        zero = x.new_zeros(x.shape[-1:], requires_grad=True)
-        (limit,) = torch.autograd.grad(function(zero).sum(), zero)
-    return torch.where(vanishing, limit, slope)
 
 
 def _layer_norm(

@@ -16,9 +16,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 from transformers import PreTrainedModel
 
+from whylight.models.calls import Calls
 from whylight.models.unchanged import unchanged
 from whylight.views.gradient import Level
 
@@ -65,11 +65,11 @@ def leaf_biases(model: nn.Module) -> Iterator[Tensor]:
     biases = [parameter for name, parameter in model.named_parameters() if name.endswith("bias")]
     first = next(model.parameters())
     one = torch.ones(1, dtype=first.dtype, device=first.device, requires_grad=True)
-    with _BiasMode({id(bias): bias for bias in biases}, one):
+    with _BiasCalls({id(bias): bias for bias in biases}, one):
         yield one
 
 
-class _BiasMode(TorchFunctionMode):
+class _BiasCalls(Calls):
     """Puts bias x t in the place of each bias, where torch is handed one."""
 
     def __init__(self, biases: Mapping[int, Tensor], one: Tensor) -> None:
@@ -77,15 +77,9 @@ class _BiasMode(TorchFunctionMode):
         self._biases = biases
         self._one = one
 
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:  # noqa: ANN401  torch's own signature
-        options = {name: self._counted(value) for name, value in (kwargs or {}).items()}
-        return func(*map(self._counted, args), **options)
+    def answer(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:  # noqa: ANN401
+        """Call the function with counted biases."""
+        return function(*map(self._counted, args), **{name: self._counted(value) for name, value in options.items()})
 
     def _counted(self, value: Any) -> Any:  # noqa: ANN401  whatever a torch function takes
         bias = self._biases.get(id(value))

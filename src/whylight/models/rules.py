@@ -9,16 +9,16 @@ Everything else (attention, normalisation, products) keeps its own gradient. Val
 so that an activation made of other ones is safe: the outermost rule wins.
 """
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812  the name torch's own documentation uses
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 from transformers.activations import ACT2CLS
+
+from whylight.models.calls import Calls, outputs_changed
 
 _SMALL = 1e-6
 ZERO_ORIGIN = frozenset({F.gelu, F.silu, F.relu, torch.relu, torch.Tensor.relu, torch.tanh, torch.Tensor.tanh, F.tanh})
@@ -34,36 +34,21 @@ _ACTIVATIONS = ZERO_ORIGIN | {torch.sigmoid, torch.Tensor.sigmoid, F.sigmoid}
 @contextmanager
 def rescale() -> Iterator[None]:
     """Propagate gradients through activations by DeepLIFT's rescale rule inside the block."""
-    here = threading.get_ident()
 
-    def hook(module: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> Tensor | None:
-        # A global hook also sees modules that are made inside forward(), and fires in every thread.
-        if threading.get_ident() == here and isinstance(module, tuple(ACTIVATION_MODULES)):
-            return _secant(args[0], output)
-        return None
+    def secant(_module: nn.Module, x: Tensor, output: Tensor) -> Tensor:
+        return _secant(x, output)
 
-    handle = nn.modules.module.register_module_forward_hook(hook)  # type: ignore[arg-type]  # its stub forbids a result
-    try:
-        with _RescaleMode():
-            yield
-    finally:
-        handle.remove()
+    with outputs_changed(tuple(ACTIVATION_MODULES), secant), _RescaleCalls():
+        yield
 
 
-class _RescaleMode(TorchFunctionMode):
+class _RescaleCalls(Calls):
     """Catches activations that are called as functions."""
 
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:  # noqa: ANN401  torch's own signature
-        output = func(*args, **(kwargs or {}))
-        if func in _ACTIVATIONS:
-            return _secant(args[0] if args else (kwargs or {})["input"], output)
-        return output
+    def answer(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:  # noqa: ANN401
+        """Give activations the gradient of a line."""
+        output = function(*args, **options)
+        return _secant(args[0] if args else options["input"], output) if function in _ACTIVATIONS else output
 
 
 def _secant(x: Tensor, y: Tensor) -> Tensor:

@@ -35,6 +35,8 @@ def network(model: Any, *, mask_id: int) -> Network:  # noqa: ANN401  any transf
 class EncoderNetwork:
     """A sequence classifier: one row of tokens an example."""
 
+    _attention_option = "output_attentions"
+
     def __init__(self, model: Any, *, mask_id: int) -> None:  # noqa: ANN401
         self.model = model
         self.mask_id = mask_id
@@ -57,22 +59,21 @@ class EncoderNetwork:
         attention: bool = False,
     ) -> Pass:
         """Run a batch."""
-        if attention and self._reads is None:
-            self._reads = self._find_reads(batch)
-        output, embeddings = self._forward(batch, train=train, ids=ids, change=change, output_attentions=attention)
-        if attention and not output.attentions:
-            raise IncompatibleError(f"'{type(self.model).__name__}' does not give out its attention weights.")
-        return Pass(
-            output.logits,
-            embeddings,
-            torch.arange(len(batch.ids), device=batch.ids.device),
-            tuple(output.attentions) if attention else (),
-            pooled=self._pooled(batch) if attention else None,
-        )
+        options = {self._attention_option: attention}
+        output, embeddings = self._forward(batch, train=train, ids=ids, change=change, **options)
+        return self._pass(batch, output, embeddings, attention=attention)
 
     def to_rows(self, batch: Batch, tokens: Tensor) -> Tensor:  # noqa: ARG002  chunked networks need it
         """Return what is given: embeddings are laid out as tokens are."""
         return tokens
+
+    def _pass(self, batch: Batch, output: Any, embeddings: Tensor, *, attention: bool) -> Pass:  # noqa: ANN401
+        examples = torch.arange(len(batch.ids), device=batch.ids.device)
+        if not attention:
+            return Pass(output.logits, embeddings, examples)
+        if not output.attentions:
+            raise IncompatibleError(f"'{type(self.model).__name__}' does not give out its attention weights.")
+        return Pass(output.logits, embeddings, examples, tuple(output.attentions), pooled=self._pooled(batch))
 
     def _forward(
         self,
@@ -113,31 +114,25 @@ class EncoderNetwork:
         )
 
     def _pooled(self, batch: Batch) -> Tensor:
-        places = _places(batch, self._reads or "first").float()
+        if self._reads is None:
+            self._reads = self._find_reads(batch)
+        places = _places(batch, self._reads).float()
         return places / places.sum(-1, keepdim=True)
 
 
 class ChunkedNetwork(EncoderNetwork):
     """A PLM-CA network: a document is read in several rows, and each label has its own attention."""
 
-    def run(
-        self,
-        batch: Batch,
-        *,
-        train: bool,
-        ids: Tensor | None = None,
-        change: Callable[[Tensor], Tensor] | None = None,
-        attention: bool = False,
-    ) -> Pass:
-        """Run a batch."""
-        output, embeddings = self._forward(batch, train=train, ids=ids, change=change, output_label_attention=attention)
-        real = self._real(batch)
-        examples = torch.arange(len(batch.ids), device=batch.ids.device)[:, None].expand_as(real)
-        return Pass(output.logits, embeddings, examples[real], label_attention=output.label_attention)
+    _attention_option = "output_label_attention"
 
     def to_rows(self, batch: Batch, tokens: Tensor) -> Tensor:
         """Cut into chunks, without those of padding alone."""
         return cut_chunks(tokens, size=self.model.config.chunk_size)[self._real(batch)]
+
+    def _pass(self, batch: Batch, output: Any, embeddings: Tensor, *, attention: bool) -> Pass:  # noqa: ANN401, ARG002
+        real = self._real(batch)
+        examples = torch.arange(len(batch.ids), device=batch.ids.device)[:, None].expand_as(real)
+        return Pass(output.logits, embeddings, examples[real], label_attention=output.label_attention)
 
     def _real(self, batch: Batch) -> Tensor:
         return cut_chunks(batch.mask.long(), size=self.model.config.chunk_size).any(dim=-1)

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from whylight.core.arrays import Floats
+from whylight.report.frame import Frame
 from whylight.store.tables import HUMAN, RANDOM, Row
 
-WIDTH, HEIGHT = 220.0, 130.0
-LEFT, RIGHT, TOP, BOTTOM = 30.0, 16.0, 8.0, 22.0
 TICKS = (0.0, 0.05, 0.2, 0.5, 1.0)
 """Shares that are written below the x axis."""
 Means = tuple[Floats, Floats]
@@ -40,11 +39,7 @@ class Panels:
     panels: tuple[Panel, ...]
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
-    width: float = WIDTH
-    height: float = HEIGHT
-    left: float = LEFT
-    right: float = WIDTH - RIGHT
-    bottom: float = HEIGHT - BOTTOM
+    frame: Frame
 
 
 def curve_panels(curves: Sequence[Row]) -> list[Panels]:
@@ -68,15 +63,13 @@ def mean_curves(curves: Sequence[Row]) -> dict[str, Means]:
 def _panels(remover: str, shares: Sequence[float], means: Mapping[str, Means]) -> Panels:
     every = np.concatenate([np.concatenate(own) for own in means.values()])
     low, high = min(0.0, float(every.min())), max(float(every.max()), 1e-6)
+    frame = Frame(width=220, height=130, left=30, right=204, top=8, bottom=108, low=low, high=high)
 
     def across(share: float) -> float:
-        return LEFT + float(np.sqrt(share)) * (WIDTH - RIGHT - LEFT)
-
-    def down(value: float) -> float:
-        return HEIGHT - BOTTOM - (value - low) / (high - low) * (HEIGHT - BOTTOM - TOP)
+        return frame.across(float(np.sqrt(share)))
 
     def line(values: Floats) -> str:
-        return " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in zip(shares, values.tolist(), strict=True))
+        return " ".join(f"{across(x):.1f},{frame.down(y):.1f}" for x, y in zip(shares, values.tolist(), strict=True))
 
     lines = {method: (line(own[0]), line(own[1])) for method, own in means.items()}
     chance = lines.get(RANDOM, ("", ""))
@@ -85,5 +78,6 @@ def _panels(remover: str, shares: Sequence[float], means: Mapping[str, Means]) -
         remover,
         tuple(Panel(name, *lines[name], *chance) for name in names),
         tuple((across(share), f"{share:.0%}") for share in TICKS),
-        tuple((down(value), f"{value:.2g}") for value in (low, (low + high) / 2, high)),
+        tuple((frame.down(value), f"{value:.2g}") for value in (low, (low + high) / 2, high)),
+        frame,
     )

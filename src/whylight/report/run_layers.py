@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from whylight.report.charts import ticks, widened
-from whylight.run.summary import Summary
+from whylight.report.frame import Frame
+from whylight.run.summary import Cell, Summary
 from whylight.store.tables import RANDOM, Row
 
-WIDTH, HEIGHT = 260.0, 160.0
-LEFT, RIGHT, TOP, BOTTOM = 40.0, 12.0, 10.0, 24.0
 MOST_TICKS = 12
 """Layers that are numbered below the x axis; of more, every second or third."""
 Layers = Mapping[str, Mapping[int, str]]
@@ -51,11 +50,7 @@ class Depths:
     chance: float | None
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
-    width: float = WIDTH
-    height: float = HEIGHT
-    left: float = LEFT
-    right: float = WIDTH - RIGHT
-    bottom: float = HEIGHT - BOTTOM
+    frame: Frame
 
 
 def layers_of(explanations: Sequence[Row]) -> Layers:
@@ -88,31 +83,21 @@ def depths(summary: Summary, metric: str, layers: Layers) -> Depths | None:
     chance = cells[RANDOM].mean if RANDOM in cells else None
     heights = [*(v for cell in every for v in (cell.low, cell.high)), *([] if chance is None else [chance])]
     low, high = widened(min(heights), max(heights), least=1e-3)
+    frame = Frame(width=260, height=160, left=40, right=248, top=10, bottom=136, low=low, high=high)
     last = max(layer for own in known.values() for layer in own)
 
     def across(layer: int) -> float:
-        return LEFT + (layer - 0.5) / last * (WIDTH - RIGHT - LEFT)
+        return frame.across((layer - 0.5) / last)
 
-    def down(value: float) -> float:
-        return HEIGHT - BOTTOM - (value - low) / (high - low) * (HEIGHT - BOTTOM - TOP)
+    def dot(layer: int, cell: Cell) -> Dot:
+        mean, low, high = (frame.down(value) for value in (cell.mean, cell.low, cell.high))
+        return Dot(across(layer), mean, low, high, f"layer {layer}: {cell.mean:.3f} [{cell.low:.3f}, {cell.high:.3f}]")
 
-    panels = []
-    for method, own in known.items():
-        dots = [
-            Dot(
-                across(n),
-                down(c.mean),
-                down(c.low),
-                down(c.high),
-                f"layer {n}: {c.mean:.3f} [{c.low:.3f}, {c.high:.3f}]",
-            )
-            for n, c in own.items()
-        ]
-        panels.append(Depth(method, tuple(dots)))
     step = -(-last // MOST_TICKS)
     return Depths(
-        tuple(panels),
-        None if chance is None else down(chance),
+        tuple(Depth(method, tuple(dot(*one) for one in own.items())) for method, own in known.items()),
+        None if chance is None else frame.down(chance),
         tuple((across(layer), str(layer)) for layer in range(last, 0, -step)),
-        tuple((down(value), text) for value, text in ticks(low, high)),
+        tuple((frame.down(value), text) for value, text in ticks(low, high)),
+        frame,
     )

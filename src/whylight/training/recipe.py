@@ -10,6 +10,7 @@ from whylight.core.errors import SettingError, unknown
 from whylight.core.explanation import JsonValue
 from whylight.core.registry import OBJECTIVES, Setting, Spec
 from whylight.facade.variants import share_settings
+from whylight.training import processes
 
 Combine = Literal["joint", "constrained", "alone"]
 COMBINE: tuple[Combine, ...] = get_args(Combine)
@@ -171,6 +172,5 @@ def check(recipe: Recipe) -> Recipe:
     for name in ("epochs", "batch_size", "learning_rate", "multiplier_rate"):
         if getattr(recipe, name) <= 0:
             raise SettingError(f"the setting '{name}' must be above 0, not {getattr(recipe, name)}.")
-    if recipe.micro_batch is not None and recipe.batch_size % recipe.micro_batch:
-        raise SettingError(f"a batch of {recipe.batch_size} cannot be cut into parts of {recipe.micro_batch} texts.")
+    processes.parts_of(recipe.batch_size, recipe.micro_batch)
     return replace(recipe)

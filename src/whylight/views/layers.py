@@ -166,15 +166,22 @@ class Recorded:
 
 
 def slope(function: Callable[[Tensor], Tensor], values: Tensor) -> Slope:
-    """Return f(x) / x of an activation at true values, and its limit f'(0) at x = 0."""
-    zero = torch.zeros((), dtype=values.dtype, device=values.device, requires_grad=True)
-    with torch.enable_grad():
-        origin = function(zero)
-        (limit,) = torch.autograd.grad(origin, zero)
-    if float(origin.detach()) != 0:
+    """Return the slope of an activation at true values; one that is not 0 at 0 is refused."""
+    if float(function(values.new_zeros(()))) != 0:
         raise IncompatibleError(
             f"the activation {function} is not 0 at 0, so that it has no line through the origin; "
             "use a method that looks at gradients."
         )
-    at_zero = values == 0
-    return Slope(torch.where(at_zero, limit, function(values) / torch.where(at_zero, 1, values)))
+    return Slope(line_through_origin(function, values, function(values)))
+
+
+def line_through_origin(function: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
+    """Return f(x) / x of y = f(x), and its limit f'(0) where x is too small to be divided by."""
+    vanishing = x.abs() < torch.finfo(x.dtype).tiny
+    factor = y / torch.where(vanishing, torch.ones_like(x), x)
+    if not bool(vanishing.any()):
+        return factor
+    with torch.enable_grad():
+        zero = x.new_zeros(x.shape[-1:], requires_grad=True)
+        (limit,) = torch.autograd.grad(function(zero).sum(), zero)
+    return torch.where(vanishing, limit, factor)
