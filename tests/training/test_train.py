@@ -17,6 +17,7 @@ from whylight.cli.main import run as command_line
 from whylight.core.errors import InputError, ModelError, SettingError, UnmetError
 from whylight.core.rationale import Rationale
 from whylight.data.dataset import Dataset
+from whylight.training.folder import claimed
 from whylight.training.recipe import Recipe, make_terms
 from whylight.training.train import train
 from whylight.training.trainer import ReasonTrainer
@@ -98,6 +99,18 @@ def test_a_finished_training_is_not_done_again_and_a_folder_holds_one(start: Pat
         run(start, tmp_path, recipe(seed=1))
     with pytest.raises(InputError, match="holds a model already"):
         run(start, start, recipe())
+
+
+def test_a_folder_in_which_another_process_is_at_work_is_left_alone(start: Path, tmp_path: Path) -> None:
+    half = tmp_path / "checkpoints" / "checkpoint-1"
+    half.mkdir(parents=True)
+    (half / "model.safetensors").write_bytes(b"being written")
+    with claimed(tmp_path / "checkpoints"), pytest.raises(InputError, match="another process is at work"):
+        run(start, tmp_path, recipe())
+    assert (half / "model.safetensors").read_bytes() == b"being written"
+    run(start, tmp_path, recipe())
+    assert (tmp_path / "model.safetensors").is_file()
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_a_bound_that_is_not_met_says_so_and_keeps_the_closest(start: Path, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from whylight.cli.tune import repeat
 from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.data.dataset import Dataset
 from whylight.training import tune as tuning
+from whylight.training.folder import claimed
 from whylight.training.recipe import Recipe, make_terms
 from whylight.training.search import Watch, changed, every_point, minimised_number, number, parse_search
 from whylight.training.trainer import UNMET, ReasonTrainer
@@ -52,6 +53,15 @@ def run(start: Path, out: Path, *search: str, asked: Recipe | None = None, trial
 
 def study(folder: Path) -> optuna.Study:
     return optuna.load_study(study_name=tuning.NAME, storage=f"sqlite:///{folder / 'study.db'}")
+
+
+def test_a_search_is_made_by_one_process_at_a_time(start: Path, tmp_path: Path) -> None:
+    running = tmp_path / "trial-0"
+    running.mkdir()
+    (tmp_path / "study.db").touch()
+    with claimed(tmp_path), pytest.raises(InputError, match="another process is at work"):
+        run(start, tmp_path, "learning_rate=1e-4,1e-3", trials=1)
+    assert running.is_dir()
 
 
 def names(folder: Path) -> set[str]:

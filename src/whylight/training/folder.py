@@ -2,9 +2,35 @@
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from whylight.core.errors import InputError
+from whylight.training import processes
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Keep other commands out of a folder inside the block; the system ends the claim of a process that dies."""
+    if not processes.is_first():
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    mark = folder / ".claim"
+    claim = FileLock(mark)
+    try:
+        claim.acquire(timeout=0)
+    except Timeout:
+        raise InputError(f"another process is at work in '{folder}'; wait for it, or name another folder.") from None
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # it is gone with its folder, or the system removes no open file and the lock does
+            mark.unlink()
+        claim.release()
 
 
 def mark_started(folder: Path, name: str) -> None:

@@ -26,7 +26,7 @@ from whylight.models.trainable import network
 from whylight.training import processes
 from whylight.training.batches import Collator, check_labels, make_items
 from whylight.training.combine import Multiplier
-from whylight.training.folder import last_checkpoint, mark_started
+from whylight.training.folder import claimed, last_checkpoint, mark_started
 from whylight.training.masking import asks_for_beta, choose_beta, with_beta
 from whylight.training.progress import ProgressBar
 from whylight.training.recipe import Recipe, check, recipe as build
@@ -105,7 +105,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
         max_tokens=recipe.max_tokens,
     )
     mark_started(folder, name)
-    with quiet():
+    with claimed(folder / "checkpoints"), quiet():
         trainer = _trainer(prepared, data, dev, recipe, folder / "checkpoints", progress=progress)
         for one in callbacks:
             trainer.add_callback(one)

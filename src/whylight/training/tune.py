@@ -25,7 +25,7 @@ from whylight.core.errors import InputError, ModelError, SettingError, UnmetErro
 from whylight.core.explanation import JsonValue
 from whylight.data.dataset import Dataset
 from whylight.models.prepare import Architecture
-from whylight.training.folder import write_text
+from whylight.training.folder import claimed, write_text
 from whylight.training.recipe import Recipe
 from whylight.training.result import Trained
 from whylight.training.search import Space, Watch, changed, every_point, minimised_number, number, parse_search
@@ -122,7 +122,8 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
     about |= {"search": {name: optuna.distributions.distribution_to_json(one) for name, one in space.items()}}
     minimised = minimised_number(recipe, space, multi_label=data.multi_label)
     fit = partial(train, model, data, dev, architecture=architecture, progress=False)
-    with _opened(folder, recipe.identity(**about)[0]) as study, _bar(trials, shown=progress) as moved:
+    question = recipe.identity(**about)[0]
+    with claimed(folder), _opened(folder, question) as study, _bar(trials, shown=progress) as moved:
         run = _Run(study, folder, recipe, space, minimised, fit, moved)
         run.tidy()
         while (trial := run.ask(trials)) is not None:
