@@ -7,30 +7,30 @@ from typing import Protocol
 
 
 class Listener(Protocol):
-    """Whoever wants to know about rows that go through a model."""
+    """Whoever wants to know about steps of work: rows that go through a model, or layers that are taken apart."""
 
-    def expect(self, rows: int) -> None:
-        """Hear that so many more rows are to come."""
+    def expect(self, steps: int) -> None:
+        """Hear that so many more steps are to come."""
 
-    def advance(self, rows: int) -> None:
-        """Hear that so many more rows are done."""
+    def advance(self, steps: int) -> None:
+        """Hear that so many more steps are done."""
 
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
-def expect(rows: int) -> None:
-    """Say that some more rows are to go through the model."""
+def expect(steps: int) -> None:
+    """Say that some more steps are to be done."""
     listener = _listener.get()
     if listener is not None:
-        listener.expect(rows)
+        listener.expect(steps)
 
 
-def advance(rows: int) -> None:
-    """Say that some more rows went through the model."""
+def advance(steps: int) -> None:
+    """Say that some more steps are done."""
     listener = _listener.get()
     if listener is not None:
-        listener.advance(rows)
+        listener.advance(steps)
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """A progress bar that appears only when work takes longer than two seconds and a person is watching."""
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Lock, Timer
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -12,11 +12,13 @@ from whylight.core.progress import listening
 
 PATIENCE = 2.0
 """Seconds before a bar appears."""
+ALMOST = 0.99
+"""Of the current explanation: more steps may follow those that were expected, and a full bar stops its clock."""
 
 
 @contextmanager
 def progress_bar(total: int, *, shown: bool) -> Iterator[Callable[[str], None]]:
-    """Show how many explanations are done and how many rows went through the model.
+    """Show how many explanations are done, and how far the current one has come.
 
     Args:
         total: Number of explanations.
@@ -37,41 +39,50 @@ def progress_bar(total: int, *, shown: bool) -> Iterator[Callable[[str], None]]:
 
 
 class _Bar:
-    """Explanations that are done, and the share of rows that the current one has behind it."""
+    """Explanations that are done, and the share of steps that the current one has behind it."""
 
     def __init__(self, total: int) -> None:
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.fields[number]}/{task.total:.0f}, {task.fields[rows]:,} rows"),
+            TextColumn("{task.fields[number]}/{task.total:.0f}, {task.fields[steps]:,} steps"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._progress.add_task("explaining", total=total, rows=0, number=0)
-        self._born = time.monotonic()
-        self._number = self._all_rows = self._expected = self._rows = 0
+        self._task = self._progress.add_task("explaining", total=total, steps=0, number=0)
+        self._number = self._all_steps = self._expected = self._steps = 0
+        self._stopped, self._lock = False, Lock()
+        self._timer = Timer(PATIENCE, self._appear)  # a clock of its own: a step may take longer than that
+        self._timer.daemon = True
+        self._timer.start()
 
     def step(self, title: str) -> None:
         self._number += 1
-        self._expected = self._rows = 0
+        self._expected = self._steps = 0
         self._progress.update(self._task, description=title, number=self._number)
         self._update()
 
-    def expect(self, rows: int) -> None:
-        self._expected += rows
+    def expect(self, steps: int) -> None:
+        self._expected += steps
 
-    def advance(self, rows: int) -> None:
-        self._rows += rows
-        self._all_rows += rows
+    def advance(self, steps: int) -> None:
+        self._steps += steps
+        self._all_steps += steps
         self._update()
 
     def stop(self) -> None:
-        self._progress.stop()
+        with self._lock:
+            self._stopped = True
+            self._timer.cancel()
+            self._progress.stop()
+
+    def _appear(self) -> None:
+        with self._lock:
+            if not self._stopped:
+                self._progress.start()
 
     def _update(self) -> None:
-        share = self._rows / self._expected if self._expected else 0.0
-        self._progress.update(self._task, completed=max(0, self._number - 1) + share, rows=self._all_rows)
-        if time.monotonic() - self._born > PATIENCE:
-            self._progress.start()
+        share = min(self._steps / self._expected, ALMOST) if self._expected else 0.0
+        self._progress.update(self._task, completed=max(0, self._number - 1) + share, steps=self._all_steps)

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from whylight.core import progress
 from whylight.models import tracing
 from whylight.models.anatomy import Encoder, Part, encoder_of
 from whylight.models.unchanged import unchanged
@@ -64,6 +65,7 @@ def record(model: Any, encoder: nn.Module, run: Callable[[], Tensor]) -> tuple[B
                 stack.callback(module.register_forward_pre_hook(before, with_kwargs=True).remove)
                 stack.callback(module.register_forward_hook(after).remove)
         answer = run()
+    progress.expect(len(calls))
     states = [precise(call.inputs[0]) for call in calls] + [precise(outputs[-1][0])]
     projection = _optional(encoder, anatomy.projection)
     bias = None if projection is None or projection.bias is None else precise(projection.bias)
@@ -102,6 +104,7 @@ class Layers(Sequence[Layer]):
     def _record(self, call: Call) -> Layer:
         anatomy, layer = self._anatomy, call.module
         seen = self._run(call)
+        progress.advance(1)
         attention, entered_attention_norm, activated, entered_mlp_norm = seen
         attention_norm = norm(attrgetter(anatomy.attention_norm)(layer), entered_attention_norm)
         mlp_norm = norm(attrgetter(anatomy.mlp_norm)(layer), entered_mlp_norm)
