@@ -71,7 +71,7 @@ CLAIMS = (
 def main() -> None:
     """Train, measure, and put the tables into the document."""
     data = {split: wl.dataset("discharge:", split=split) for split in ("train", "dev", "test")}
-    words = word_baseline(data)
+    words, _ = word_baseline(data)
     found: dict[str, list[Measured]] = {}
     for seed in SEEDS:
         first = _first(data, seed)

@@ -1,6 +1,7 @@
 """Measuring multi-label models: how well they classify, how well their words agree with marked evidence."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from whylight.store.tables import Row
 from whylight.training.figures import best_threshold, multi_label
 
 Data = dict[str, Dataset]
+Marks = np.ndarray[Any, np.dtype[np.bool_]]
+"""Labels of texts, `[texts, labels]`."""
 PLAUSIBLE = ("average_precision", "token_f1", "empty_rate")
 PUNCTUATION = "non_alphanumeric_share"
 FAITHFUL = ("aopc_comprehensiveness", "aopc_sufficiency")
@@ -61,10 +64,10 @@ def measure(folder: Path, data: Data, *, texts: int, tuning: int, thorough: bool
     return replace(found, cleaned=_values(cleaned.scores))
 
 
-def word_baseline(data: Data) -> dict[str, float]:
-    """Return the figures of logistic regression on TF-IDF of words; its settings and threshold are tuned on dev."""
+def word_baseline(data: Data) -> tuple[dict[str, float], Marks]:
+    """Return figures and answers of logistic regression on TF-IDF; its settings and threshold are tuned on dev."""
     texts = {split: [record.example.text for record in one] for split, one in data.items()}
-    gold = {split: _marks(one) for split, one in data.items()}
+    gold = {split: marks(one) for split, one in data.items()}
     found = []
     for longest, strength in WORD_SETTINGS:
         seen = TfidfVectorizer(ngram_range=(1, longest), sublinear_tf=True, min_df=2).fit(texts["train"])
@@ -73,8 +76,38 @@ def word_baseline(data: Data) -> dict[str, float]:
         dev, test = (model.predict_proba(seen.transform(texts[split])) for split in ("dev", "test"))
         threshold = best_threshold(dev, gold["dev"])
         told = [multi_label(p, gold[s], threshold=threshold).values for p, s in ((dev, "dev"), (test, "test"))]
-        found.append((told[0]["micro_f1"], told[1]))
-    return max(found, key=lambda one: one[0])[1]
+        found.append((told[0]["micro_f1"], told[1], test >= threshold))
+    _, figures, answers = max(found, key=lambda one: one[0])
+    return figures, answers
+
+
+def answers_of(folder: Path, test: Dataset) -> Marks:
+    """Return which labels a model gives to each text; what was asked before is read."""
+    kept = folder / "answers.npy"
+    if not kept.is_file():
+        clf = wl.load(folder)
+        np.save(kept, [np.asarray(open_case(clf, one.example).prediction.probabilities) for one in test])
+    found: Marks = np.load(kept) >= wl.load(folder).labels.threshold
+    return found
+
+
+def micro_f1_change(first: list[Marks], second: list[Marks], test: Dataset) -> str:
+    """Return how much micro-F1 differs, seed by seed, with an interval that draws seeds and texts anew."""
+    gold = marks(test).astype(bool)
+    one, other = (
+        np.asarray([[2 * (own & gold).sum(1), own.sum(1) + gold.sum(1)] for own in answers]).transpose(0, 2, 1)
+        for answers in (first, second)
+    )  # twice the right answers, and labels that were given plus true ones, [seeds, texts, 2]
+
+    def micro_f1(counts: Any) -> Any:
+        right, either = counts.sum(1).T
+        return right / either
+
+    def change(seeds: Any, rows: Any) -> float:
+        chosen = np.ix_(seeds, rows)
+        return float((micro_f1(one[chosen]) - micro_f1(other[chosen])).mean())
+
+    return _with_interval(change, one, "+")
 
 
 def classified(found: dict[str, list[Measured]], words: dict[str, float]) -> list[list[str]]:
@@ -91,15 +124,18 @@ def difference(first: list[dict[str, float]], second: list[dict[str, float]]) ->
 
 def interval_of(runs: list[dict[str, float]], *, sign: str = "") -> str:
     """Return the mean over seeds and texts, with an interval that draws both anew."""
-    each = [np.asarray(list(one.values())) for one in runs]
+    texts = sorted(set().union(*runs))
+    each = np.asarray([[one.get(text, np.nan) for text in texts] for one in runs])
+    return _with_interval(lambda seeds, rows: float(np.nanmean(each[np.ix_(seeds, rows)], axis=1).mean()), each, sign)
+
+
+def _with_interval(value: Callable[[Any, Any], float], each: Any, sign: str) -> str:
+    """Write a function of seeds and texts, with an interval that draws both anew: the same texts for every seed."""
     generator = np.random.default_rng(0)
-
-    def drawn() -> float:
-        seeds = generator.integers(len(each), size=len(each))
-        return float(np.mean([generator.choice(each[seed], len(each[seed])).mean() for seed in seeds]))
-
-    low, high = np.percentile([drawn() for _ in range(DRAWS)], TAILS)
-    return f"{np.mean([own.mean() for own in each]):{sign}.3f} [{low:{sign}.3f}, {high:{sign}.3f}]"
+    counts = each.shape[:2]
+    drawn = [value(*(generator.integers(count, size=count) for count in counts)) for _ in range(DRAWS)]
+    low, high = np.percentile(drawn, TAILS)
+    return f"{value(*map(np.arange, counts)):{sign}.3f} [{low:{sign}.3f}, {high:{sign}.3f}]"
 
 
 def spread(values: list[float]) -> str:
@@ -118,13 +154,14 @@ def _figures(folder: Path, clf: Any, test: Dataset) -> dict[str, float]:
     if not kept.is_file():
         cases = [open_case(clf, record.example) for record in test]
         probabilities = np.asarray([case.prediction.probabilities for case in cases])
-        found = multi_label(probabilities, _marks(test), threshold=clf.labels.threshold).values
+        found = multi_label(probabilities, marks(test), threshold=clf.labels.threshold).values
         kept.write_text(json.dumps(found), encoding="utf-8")
     known: dict[str, float] = json.loads(kept.read_text(encoding="utf-8"))
     return known
 
 
-def _marks(data: Dataset) -> np.ndarray[Any, np.dtype[np.float64]]:
+def marks(data: Dataset) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the true labels of texts, 0 or 1, `[texts, labels]`."""
     return np.asarray([[float(name in record.labels) for name in data.label_names] for record in data])
 
 
