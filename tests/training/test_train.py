@@ -101,6 +101,12 @@ def test_a_finished_training_is_not_done_again_and_a_folder_holds_one(start: Pat
         run(start, start, recipe())
 
 
+def test_a_training_bound_that_asks_for_nothing_is_named(start: Path, tmp_path: Path) -> None:
+    asked = recipe("rationale_attention", combine="constrained", bound_train=1e9, bound_validation=1e-9)
+    with pytest.raises(UnmetError, match=r"Training texts kept theirs \(1e\+09\).* lower it"):
+        run(start, tmp_path, asked)
+
+
 def test_a_folder_in_which_another_process_is_at_work_is_left_alone(start: Path, tmp_path: Path) -> None:
     half = tmp_path / "checkpoints" / "checkpoint-1"
     half.mkdir(parents=True)
@@ -119,6 +125,7 @@ def test_a_bound_that_is_not_met_says_so_and_keeps_the_closest(start: Path, tmp_
         with pytest.raises(UnmetError, match="no epoch kept the bound") as raised:
             run(start, tmp_path, asked)
         assert raised.value.exit_code == 3
+    assert "lower it" not in str(raised.value)
     assert not (tmp_path / "config.json").exists()
     wl.load(tmp_path / "unmet")
     assert json.loads((tmp_path / "training.json").read_text())["unmet"] is True

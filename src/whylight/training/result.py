@@ -13,7 +13,7 @@ from whylight.training import processes
 from whylight.training.curves import draw
 from whylight.training.folder import move_in, write_text
 from whylight.training.recipe import Recipe
-from whylight.training.trainer import UNMET, ReasonTrainer
+from whylight.training.trainer import MARGIN, UNMET, ReasonTrainer
 
 SLACK = 1.5
 """A proposed bound is this many times the lowest training loss (Ferreira et al.)."""
@@ -93,8 +93,15 @@ def _bounds(recipe: Recipe, history: list[dict[str, float]]) -> dict[str, float]
 
 
 def _unmet_sentence(receipt: dict[str, Any], folder: Path) -> str:
-    reached, bound = receipt["validation"]["rest"], receipt["asked"]["bound_validation"]
+    reached, asked = receipt["validation"]["rest"], receipt["asked"]
+    multipliers = [one["multiplier"] for one in receipt["history"] if "multiplier" in one]
+    # The multiplier listens to training texts alone: once they keep their bound, nothing guides any more.
+    hint = (
+        f" Training texts kept theirs ({asked['bound_train']:g}), so that nothing guided at the end: lower it."
+        if multipliers and multipliers[-1] == 0
+        else ""
+    )
     return (
-        f"no epoch kept the bound: {reached:.4g} on the validation texts, and 1.1 x {bound:g} was asked; "
-        f"the closest model is in '{folder / 'unmet'}'."
+        f"no epoch kept the bound: {reached:.4g} on the validation texts, and {MARGIN} x "
+        f"{asked['bound_validation']:g} was asked; the closest model is in '{folder / 'unmet'}'.{hint}"
     )
