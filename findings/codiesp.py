@@ -18,7 +18,6 @@ from multilabel import (
     Data,
     Marks,
     Measured,
-    answers_of,
     classified,
     difference,
     interval_of,
@@ -49,7 +48,7 @@ def main() -> None:
     for seed in SEEDS:
         for name, objective in TRAININGS.items():
             found.setdefault(name, []).append(_measured(data, name, objective, seed))
-        _write(found, words, _changes(data["test"], answers, seeds=seed + 1))
+        _write(found, words, _changes(found, answers, data["test"]))
 
 
 def _measured(data: Data, name: str, objective: str, seed: int) -> Measured:
@@ -63,10 +62,10 @@ def _measured(data: Data, name: str, objective: str, seed: int) -> Measured:
     return one
 
 
-def _changes(test: Dataset, words: Marks, *, seeds: int) -> list[list[str]]:
+def _changes(found: dict[str, list[Measured]], words: Marks, test: Dataset) -> list[list[str]]:
     """Return how micro-F1 differs between the trainings and from the word baseline."""
-    answers = {name: [answers_of(PLACE / f"{name}-{seed}", test) for seed in range(seeds)] for name in TRAININGS}
-    answers["TF-IDF"] = [words] * seeds
+    answers = {name: [one.answers for one in runs] for name, runs in found.items()}
+    answers["TF-IDF"] = [words] * len(answers["plain"])
     pairs = (("plain", "TF-IDF"), ("supervised", "TF-IDF"), ("supervised", "plain"))
     return [[f"{a} - {b}", "micro_f1", micro_f1_change(answers[a], answers[b], test)] for a, b in pairs]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from document import WORK, put, table
+from document import WORK, put, spread, table
 from encoders import small_encoder
 from multilabel import (
     FAITHFUL,
@@ -26,7 +26,6 @@ from multilabel import (
     difference,
     mean_of,
     measure,
-    spread,
     word_baseline,
 )
 

@@ -6,6 +6,8 @@ A table that the document has no place for yet is kept beside the runs, to be re
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "findings.md"
 WORK = Path(__file__).resolve().parent.parent / "build" / "findings"
 """Where models and runs are kept, so that a stopped script goes on."""
@@ -15,6 +17,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Write a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def spread(values: Sequence[float]) -> str:
+    """Write mean and standard deviation over seeds."""
+    deviation = f" ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.3f}{deviation}"
 
 
 def put(name: str, text: str) -> None:

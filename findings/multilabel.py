@@ -1,12 +1,12 @@
 """Measuring multi-label models: how well they classify, how well their words agree with marked evidence."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from document import spread
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -34,9 +34,10 @@ Values = dict[tuple[str, str], dict[str, float]]
 
 @dataclass(frozen=True)
 class Measured:
-    """One model: figures of classification, and values of explanations, as they are and without punctuation."""
+    """One model: classification, and values of explanations, as they are and without punctuation."""
 
     figures: dict[str, float]
+    answers: Marks
     values: Values
     cleaned: Values
 
@@ -57,7 +58,9 @@ def measure(folder: Path, data: Data, *, texts: int, tuning: int, thorough: bool
     metrics = [*PLAUSIBLE, PUNCTUATION, *(FAITHFUL if thorough else ())]
     runs = folder / "runs"
     plain = wl.evaluate(clf, test, metrics=metrics, out=runs / "plain", **asked)
-    found = Measured(_figures(folder, clf, data["test"]), _values(plain.scores), {})
+    probabilities, threshold = _probabilities(folder, clf, data["test"]), clf.labels.threshold
+    figures = multi_label(probabilities, marks(data["test"]), threshold=threshold).values
+    found = Measured(figures, probabilities >= threshold, _values(plain.scores), {})
     if not thorough:
         return found
     cleaned = wl.evaluate(clf, test, metrics=PLAUSIBLE, zero_non_alphanumeric=True, out=runs / "cleaned", **asked)
@@ -79,16 +82,6 @@ def word_baseline(data: Data) -> tuple[dict[str, float], Marks]:
         found.append((told[0]["micro_f1"], told[1], test >= threshold))
     _, figures, answers = max(found, key=lambda one: one[0])
     return figures, answers
-
-
-def answers_of(folder: Path, test: Dataset) -> Marks:
-    """Return which labels a model gives to each text; what was asked before is read."""
-    kept = folder / "answers.npy"
-    if not kept.is_file():
-        clf = wl.load(folder)
-        np.save(kept, [np.asarray(open_case(clf, one.example).prediction.probabilities) for one in test])
-    found: Marks = np.load(kept) >= wl.load(folder).labels.threshold
-    return found
 
 
 def micro_f1_change(first: list[Marks], second: list[Marks], test: Dataset) -> str:
@@ -138,26 +131,17 @@ def _with_interval(value: Callable[[Any, Any], float], each: Any, sign: str) -> 
     return f"{value(*map(np.arange, counts)):{sign}.3f} [{low:{sign}.3f}, {high:{sign}.3f}]"
 
 
-def spread(values: list[float]) -> str:
-    """Return mean and standard deviation over seeds."""
-    deviation = f" ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else ""
-    return f"{np.mean(values):.3f}{deviation}"
-
-
 def mean_of(values: Values, method: str, metric: str) -> float:
     """Return the mean over texts."""
     return float(np.mean(list(values[method, metric].values())))
 
 
-def _figures(folder: Path, clf: Any, test: Dataset) -> dict[str, float]:
-    kept = folder / "figures.json"
+def _probabilities(folder: Path, clf: Any, test: Dataset) -> Any:
+    """Return the probability of each label of each text; what was asked before is read."""
+    kept = folder / "answers.npy"
     if not kept.is_file():
-        cases = [open_case(clf, record.example) for record in test]
-        probabilities = np.asarray([case.prediction.probabilities for case in cases])
-        found = multi_label(probabilities, marks(test), threshold=clf.labels.threshold).values
-        kept.write_text(json.dumps(found), encoding="utf-8")
-    known: dict[str, float] = json.loads(kept.read_text(encoding="utf-8"))
-    return known
+        np.save(kept, [np.asarray(open_case(clf, record.example).prediction.probabilities) for record in test])
+    return np.load(kept)
 
 
 def marks(data: Dataset) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from document import WORK, put, table
+from document import WORK, put, spread, table
 from scipy import stats
 
 import whylight as wl
@@ -188,11 +188,7 @@ def _write(
     bounds: dict[str, dict[str, float]],
 ) -> None:
     names = [name for name in found["baseline"][0] if name != LOSS]
-    rows = []
-    for variant, runs in found.items():
-        cells = [f"{np.mean(own):.3f}" + (f" ± {np.std(own, ddof=1):.3f}" if len(own) > 1 else "")
-                 for own in ([run[name] for run in runs] for name in names)]  # fmt: skip
-        rows.append([variant, *cells])
+    rows = [[variant, *(spread([run[name] for run in runs]) for name in names)] for variant, runs in found.items()]
     rows += [[f"{guide} alone", *(f"{run[name]:.3f}" if name in run else "-" for name in names)]
              for guide, run in alone.items()]  # fmt: skip
     text = table(["training", *names], rows) + f"\n\n{_differences(found, names)}\n\n{_losses(found, bounds)}"

@@ -8,6 +8,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from whylight.report.frame import Frame
+
 WIDTH, HEIGHT = 640.0, 380.0
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 66.0, 12.0, 48.0
 CHARACTER, LINE = 7.1, 15.0
@@ -73,12 +75,7 @@ class Scatter:
     levels: tuple[Level, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
-    width: float = WIDTH
-    height: float = HEIGHT
-    left: float = LEFT
-    right: float = WIDTH - RIGHT
-    top: float = TOP
-    bottom: float = HEIGHT - BOTTOM
+    frame: Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,22 +104,21 @@ def scatter(points: Sequence[Point], levels: Sequence[tuple[str, float]]) -> Sca
     logs = [math.log10(max(point.x, FASTEST)) for point in points]
     x_low, x_high = widened(min(logs), max(logs), least=0.5)
     heights = [*(v for point in points for v in (point.low, point.high)), *(value for _, value in levels)]
-    y_low, y_high = widened(min(heights), max(heights), least=1e-3)
+    low, high = widened(min(heights), max(heights), least=1e-3)
+    frame = Frame(WIDTH, HEIGHT, left=LEFT, right=WIDTH - RIGHT, top=TOP, bottom=HEIGHT - BOTTOM, low=low, high=high)
 
     def across(log: float) -> float:
-        return LEFT + (log - x_low) / (x_high - x_low) * (WIDTH - RIGHT - LEFT)
+        return frame.across((log - x_low) / (x_high - x_low))
 
-    def down(value: float) -> float:
-        return HEIGHT - BOTTOM - (value - y_low) / (y_high - y_low) * (HEIGHT - BOTTOM - TOP)
-
-    spots = [(point, across(log), down(point.y)) for point, log in zip(points, logs, strict=True)]
-    ends = [(down(point.low), down(point.high)) for point in points]
-    lines = _levels([(name, down(value)) for name, value in levels])
+    spots = [(point, across(log), frame.down(point.y)) for point, log in zip(points, logs, strict=True)]
+    ends = [(frame.down(point.low), frame.down(point.high)) for point in points]
+    lines = _levels([(name, frame.down(value)) for name, value in levels])
     return Scatter(
         marks=_marks(spots, ends, lines),
         levels=lines,
         x_ticks=tuple(Tick(across(log), text) for log, text in _log_ticks(x_low, x_high)),
-        y_ticks=tuple(Tick(down(value), text) for value, text in ticks(y_low, y_high)),
+        y_ticks=tuple(Tick(frame.down(value), text) for value, text in ticks(low, high)),
+        frame=frame,
     )
 
 

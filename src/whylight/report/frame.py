@@ -1,4 +1,4 @@
-"""The inside of a small picture: from shares and values to places in it."""
+"""The inside of a picture: from shares and values to places in it."""
 
 from dataclasses import dataclass
 
