@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 DATA ?= ../shared/data
 
-.PHONY: demo test test-slow lint format bench findings model clean
+.PHONY: demo test test-slow campaign lint format bench findings model clean
 
 demo: $(INSTALLED)  ## explain a few reviews, print them and write demo.html
 	$(BIN)/python examples/demo.py
@@ -17,6 +17,9 @@ test: lint  ## everything that must pass before a change lands
 
 test-slow: $(INSTALLED)  ## the tests that take minutes
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+campaign: $(INSTALLED)  ## every promise tried on many random and hostile inputs; up to an hour
+	$(BIN)/python campaign/run.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
