@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
+from whylight.core.interruption import checkpoint
+
 
 class Listener(Protocol):
     """Whoever wants to know about steps of work: rows that go through a model, or layers that are taken apart."""
@@ -27,7 +29,8 @@ def expect(steps: int) -> None:
 
 
 def advance(steps: int) -> None:
-    """Say that some more steps are done."""
+    """Say that some more steps are done; between two steps an interrupt that waits is heard."""
+    checkpoint()
     listener = _listener.get()
     if listener is not None:
         listener.advance(steps)

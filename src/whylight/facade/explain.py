@@ -11,6 +11,7 @@ from whylight.core.encoded import LONG, UNITS, Long, Unit
 from whylight.core.errors import InputError, ModelError, SettingError, unknown
 from whylight.core.example import Example
 from whylight.core.explanation import Explanation, JsonValue, Provenance
+from whylight.core.interruption import postponed
 from whylight.core.labels import CLIP, ScoreSpace, TargetSpec, check_score_space
 from whylight.core.registry import METHODS, Spec
 from whylight.facade.apply import apply
@@ -188,7 +189,8 @@ def explain_case(case: Case, spec: Spec, settings: Mapping[str, JsonValue], opti
     targets, notes = case.targets(options.target)
     request = Request(targets, space, options.pieces)
     started = time.perf_counter()
-    applied = apply(case, spec, settings, request, remover=remover)
+    with postponed():  # what a method changes on its way is undone, whenever Ctrl-C comes
+        applied = apply(case, spec, settings, request, remover=remover)
     seconds = time.perf_counter() - started + request.meter.saved
     if not np.isfinite(applied.scores).all():
         raise ModelError(f"'{spec.name}' produced a score that is not a finite number.")

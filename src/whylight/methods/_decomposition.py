@@ -13,6 +13,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from whylight.core.interruption import checkpoint
 from whylight.methods._transformed import head_vectors
 from whylight.views.layers import Affine, Block, Layer, Norm, Rows, Slope, Step
 
@@ -187,4 +188,6 @@ def _normalise(parts: Tensor, norm: Norm) -> None:
 
 def _blocks(count: int, step: int) -> Iterator[slice]:
     size = max(1, step)
-    return (slice(start, min(start + size, count)) for start in range(0, count, size))
+    for start in range(0, count, size):
+        checkpoint()  # a layer of a long text takes minutes
+        yield slice(start, min(start + size, count))

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from whylight.core.arrays import Floats
+from whylight.core.interruption import checkpoint
 from whylight.methods._layers import up_to
 from whylight.views.layers import Layer, Norm
 from whylight.views.trace import TraceView
@@ -38,6 +39,7 @@ def transformed(layer: Layer, *, norms: tuple[Norm | None, ...], value_bias: boo
     size, width = layer.inputs.shape
     step = max(1, BLOCK_BYTES // (size * width * values.element_size()))
     for start in range(0, size, step):
+        checkpoint()  # a layer of a long text takes minutes
         rows = slice(start, min(start + step, size))
         parts = (weights[:, rows] @ values).transpose(0, 1)  # [rows, size, width]
         own = torch.arange(rows.stop - rows.start, device=parts.device)

@@ -12,6 +12,7 @@ from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import IncompatibleError, InputError, ModelError
 from whylight.core.example import Example, Span
+from whylight.core.interruption import at_once
 from whylight.core.labels import Labels, ScoreSpace
 from whylight.models.tokenised import check_text, units
 from whylight.perturb.texts import removers
@@ -83,8 +84,12 @@ class CallableClassifier:
 
         return outcomes
 
+    def _asked(self, texts: list[str]) -> object:
+        with at_once():  # it is the user's own, and may take long
+            return self.function(texts)
+
     def _logits(self, texts: list[str]) -> Floats:
-        probabilities = check_probabilities(self.function(texts), texts=len(texts), labels=self.labels)
+        probabilities = check_probabilities(self._asked(texts), texts=len(texts), labels=self.labels)
         if self.labels.head == "softmax":
             return np.log(np.maximum(probabilities, _TINY))
         inside = np.clip(probabilities, _TINY, 1 - np.finfo(np.float64).epsneg)

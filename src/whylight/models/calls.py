@@ -13,6 +13,8 @@ from typing import Any
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from whylight.core.interruption import postponed
+
 
 class Calls(TorchFunctionMode):
     """Answers the calls of torch functions inside a block."""
@@ -48,8 +50,9 @@ def outputs_changed(
         ours = threading.get_ident() == here and isinstance(module, kinds)
         return change(module, args[0], output) if ours else None
 
-    handle = nn.modules.module.register_module_forward_hook(hook)  # type: ignore[arg-type]  # its stub forbids a result
-    try:
-        yield
-    finally:
-        handle.remove()
+    with postponed():
+        handle = nn.modules.module.register_module_forward_hook(hook)  # type: ignore[arg-type]  # its stub forbids a result
+        try:
+            yield
+        finally:
+            handle.remove()

@@ -21,6 +21,7 @@ from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
 from whylight.models import anatomy, heads, readings, rules, tokenised, tracing
 from whylight.models.batching import Engine, default_token_budget
 from whylight.models.frozen import frozen
+from whylight.models.holding import held
 from whylight.models.leaves import leaves
 from whylight.models.networks.encoders import first_position
 from whylight.models.unchanged import (
@@ -67,7 +68,9 @@ class TransformerClassifier:
         self._accepted = frozenset(inspect.signature(model.forward).parameters)
         self._config = model.config.get_text_config()
         self._first_position = first_position(model.base_model)
-        self._removers = removers(self._replacements())
+        with held(model):  # while it runs, it may have a padding token that is not its own
+            self._replacements = self._find_replacements()
+        self._removers = removers(self._replacements)
         self.removers = tuple(self._removers)
         budget = default_token_budget(model.device)
         self.engine = Engine(self._logits, token_budget=budget, pad=not is_block_sparse(model))
@@ -79,7 +82,8 @@ class TransformerClassifier:
 
     def encode(self, example: Example, *, unit: Unit, long: Long) -> Encoded:
         """Cut an example into features and windows."""
-        return tokenised.encode(self.tokenizer, example, unit=unit, long=long, limit=self.limit)
+        with held(self.tokenizer):  # which keeps how it treats special tokens from one call to the next
+            return tokenised.encode(self.tokenizer, example, unit=unit, long=long, limit=self.limit)
 
     def outcomes(
         self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
@@ -190,14 +194,14 @@ class TransformerClassifier:
         return heads.scores(columns, self.labels.head, request.space)[:, request.columns]
 
     def _embed(self, ids: np.ndarray[Any, np.dtype[np.int64]]) -> Tensor:
-        with torch.no_grad():
+        with held(self.model), torch.no_grad():
             embedded: Tensor = self.model.get_input_embeddings()(torch.as_tensor(ids, device=self.model.device))
             return embedded.detach()
 
     def _baselines(self, segment: Encoded, inputs: Tensor) -> Mapping[str, Tensor]:
         """Return the rows of "nothing": a replacement token, or zeros, wherever a feature stands."""
         content = torch.as_tensor(segment.windows[0].feature >= 0, device=inputs.device)[:, None]
-        rows = {name: self._embed(np.asarray([token])) for name, token in self._replacements().items()}
+        rows = {name: self._embed(np.asarray([token])) for name, token in self._replacements.items()}
         rows["zero"] = torch.zeros_like(inputs[:1])
         return {name: torch.where(content, row, inputs) for name, row in rows.items()}
 
@@ -205,7 +209,7 @@ class TransformerClassifier:
         feature = torch.as_tensor(segment.windows[0].feature, device=self.model.device)
         return Positions(feature, segment.n_features, request.pieces)
 
-    def _replacements(self) -> dict[str, int]:
+    def _find_replacements(self) -> dict[str, int]:
         """Return the ids of the replacement tokens that the tokenizer has, in the order in which they are preferred."""
         tokens = {name: getattr(self.tokenizer, f"{name}_token_id", None) for name in ("mask", "unk", "pad")}
         # padding marks the end of a text for a decoder: inside the text it would move the position that is read

@@ -1,4 +1,7 @@
-"""Working on a user's model without leaving a trace: whatever a block changes is put back, also after an error."""
+"""Working on a user's model without leaving a trace: whatever a block changes is put back, also after an error.
+
+Each block holds the model, so that threads take turns and Ctrl-C cannot stop a clean-up midway.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -8,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from whylight.core.arrays import Bools
+from whylight.models.holding import held
 
 _CAPTURE_FLAG = "_output_capturing_hooks_installed"
 _HOOK_TABLES = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called")
@@ -16,18 +20,19 @@ _HOOK_TABLES = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_
 @contextmanager
 def unchanged(model: nn.Module) -> Iterator[None]:
     """Hold a model in evaluation mode with frozen parameters; mode, flags and attention type come back afterwards."""
-    modes = [(module, module.training) for module in model.modules()]
-    flags = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
-    try:
-        model.eval()
-        model.requires_grad_(False)  # noqa: FBT003  torch's own signature
-        with _same_attention_type(model):
-            yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
-        for parameter, flag in flags:
-            parameter.requires_grad_(flag)
+    with held(model):
+        modes = [(module, module.training) for module in model.modules()]
+        flags = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
+        try:
+            model.eval()
+            model.requires_grad_(False)  # noqa: FBT003  torch's own signature
+            with _same_attention_type(model):
+                yield
+        finally:
+            for module, mode in modes:
+                module.training = mode
+            for parameter, flag in flags:
+                parameter.requires_grad_(flag)
 
 
 def is_block_sparse(model: nn.Module) -> bool:
@@ -58,8 +63,8 @@ def _same_attention_type(model: nn.Module) -> Iterator[None]:
 @contextmanager
 def eager_attention(model: Any) -> Iterator[None]:  # noqa: ANN401  any transformers model
     """Compute attention step by step inside the block, because fused kernels return no weights."""
-    before = model.config._attn_implementation  # noqa: SLF001  transformers offers no public reader
-    with ExitStack() as stack:
+    with held(model), ExitStack() as stack:
+        before = model.config._attn_implementation  # noqa: SLF001  transformers offers no public reader
         if before != "eager":
             model.set_attn_implementation("eager")
             stack.callback(model.set_attn_implementation, before)
@@ -77,11 +82,12 @@ def word_embeddings(model: Any, replace: Callable[[Tensor], Tensor]) -> Iterator
     def hook(_module: nn.Module, _args: object, output: Tensor) -> Tensor:
         return replace(output)
 
-    handle = model.get_input_embeddings().register_forward_hook(hook)
-    try:
-        yield
-    finally:
-        handle.remove()
+    with held(model):
+        handle = model.get_input_embeddings().register_forward_hook(hook)
+        try:
+            yield
+        finally:
+            handle.remove()
 
 
 @contextmanager
@@ -106,17 +112,18 @@ def padding_token(model: Any, ids: Tensor, pad: int | None) -> Iterator[int]:  #
 
     Such a model refuses batches, and with one it finds the last token of a row by it.
     """
-    config = model.config.get_text_config()
-    if config.pad_token_id is not None:
-        yield int(config.pad_token_id)
-        return
-    used = set(torch.unique(ids).tolist())
-    free = next(i for i in (pad, *range(len(used) + 1)) if i is not None and i not in used)
-    config.pad_token_id = free
-    try:
-        yield free
-    finally:
-        config.pad_token_id = None
+    with held(model):
+        config = model.config.get_text_config()
+        if config.pad_token_id is not None:
+            yield int(config.pad_token_id)
+            return
+        used = set(torch.unique(ids).tolist())
+        free = next(i for i in (pad, *range(len(used) + 1)) if i is not None and i not in used)
+        config.pad_token_id = free
+        try:
+            yield free
+        finally:
+            config.pad_token_id = None
 
 
 @contextmanager
