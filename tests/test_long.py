@@ -28,7 +28,7 @@ some_architectures = pytest.mark.parametrize("architecture", ["bert", "roberta",
 GRADIENT_ONLY = [
     n for n in quick.METHOD_NAMES if METHODS[n].consumes == (GradientView,) and not METHODS[n].facts["logit_only"]
 ]
-TRACED = [n for n in quick.METHOD_NAMES if TraceView in METHODS[n].consumes and not METHODS[n].facts["complete"]]
+TRACED = [n for n in quick.METHOD_NAMES if METHODS[n].consumes == (TraceView,) and not METHODS[n].facts["complete"]]
 
 
 def forward(clf: Any, window: Window, ids: Any = None) -> Any:
@@ -291,7 +291,7 @@ def coverings(draw: st.DrawFn) -> Encoded:
     size = draw(st.integers(1, n))
     step = draw(st.integers(1, size))
     starts = list(range(0, max(1, n - size + step), step))
-    windows = tuple(Window(f, f, f) for f in (np.arange(s, min(n, s + size)) for s in starts) if len(f))
+    windows = tuple(Window(f, f, f, f) for f in (np.arange(s, min(n, s + size)) for s in starts) if len(f))
     return Encoded(Example("x" * n), "word", tuple(Span(0, i, i + 1) for i in range(n)), windows)
 
 
@@ -307,7 +307,7 @@ def test_blend_weights_sum_to_one_and_fall_along_the_window(encoded: Encoded) ->
 
 def test_an_overlap_is_blended_linearly() -> None:
     features = [np.arange(0, 6), np.arange(2, 8)]
-    windows = tuple(Window(f, f, f) for f in features)
+    windows = tuple(Window(f, f, f, f) for f in features)
     encoded = Encoded(Example("x" * 8), "word", tuple(Span(0, i, i + 1) for i in range(8)), windows)
     weights = blend(encoded)
     np.testing.assert_allclose(weights[0], [1, 1, 1, 0.75, 0.5, 0.25, 0, 0])
@@ -317,7 +317,7 @@ def test_an_overlap_is_blended_linearly() -> None:
 def test_the_text_that_stands_in_every_window_does_not_bend_the_blend() -> None:
     """A pair's shorter text (features 0-3) is in both windows; the ramp is over the overlap (6-9) all the same."""
     features = [np.r_[0:4, 4:10], np.r_[0:4, 6:12]]
-    windows = tuple(Window(f, f, f) for f in features)
+    windows = tuple(Window(f, f, f, f) for f in features)
     spans = tuple(Span(0 if i < 4 else 1, i, i + 1) for i in range(12))
     weights = blend(Encoded(Example("x" * 12, "y" * 12), "word", spans, windows))
     np.testing.assert_allclose(weights[0, 4:], [1, 1, 1, 0.75, 0.5, 0.25, 0, 0])

@@ -125,7 +125,9 @@ def test_with_no_token_left_at_all_the_labels_read_zeros(architecture: str) -> N
     clf = exact(architecture)
     feature = np.arange(12)  # no special tokens
     spans = tuple(Span(0, i, i + 1) for i in feature)
-    encoded = Encoded(Example("x" * 12), "word", spans, (Window(feature + 20, feature * 0, feature),), chunk_size=8)
+    encoded = Encoded(
+        Example("x" * 12), "word", spans, (Window(feature + 20, feature * 0, feature, feature),), chunk_size=8
+    )
     outcomes = clf.outcomes(encoded, remover="delete", cache={}, meter=Meter())
     keep = np.stack([np.zeros(12, dtype=bool), feature < 3])
     together, alone = outcomes(keep), outcomes(keep[:1])

@@ -24,11 +24,13 @@ class Window:
         ids: Token ids, special tokens included, `[tokens]`.
         types: Token type ids, `[tokens]`.
         feature: The feature that each token belongs to, or -1 where it must never be touched, `[tokens]`.
+        token: Number of each token in the whole text, or -1 where it belongs to the row alone, `[tokens]`.
     """
 
     ids: Ints
     types: Ints
     feature: Ints
+    token: Ints
 
     @property
     def features(self) -> Ints:
@@ -39,12 +41,13 @@ class Window:
         """Return the row with its features numbered from 0, and which features those are."""
         held = self.features
         position = np.where(self.feature == NO_FEATURE, NO_FEATURE, np.searchsorted(held, self.feature))
-        return Window(self.ids, self.types, position), held
+        return Window(self.ids, self.types, position, self.token), held
 
     def cut(self, size: int) -> tuple["Window", ...]:
         """Return the row in pieces of `size` tokens; the last one may be shorter."""
         pieces = (slice(start, start + size) for start in range(0, len(self.ids), size))
-        return tuple(Window(self.ids[piece], self.types[piece], self.feature[piece]) for piece in pieces)
+        fields = (self.ids, self.types, self.feature, self.token)
+        return tuple(Window(*(field[piece] for field in fields)) for piece in pieces)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +81,22 @@ class Encoded:
         size = self.chunk_size
         pieces = [piece for window in self.windows for piece in (window.cut(size) if size else (window,))]
         return tuple(features for features in (piece.features for piece in pieces) if len(features))
+
+    def places(self) -> tuple[Ints, ...]:
+        """Return for each window where its tokens stand if each token of the text is laid out once.
+
+        A token that several windows hold has one place; the special tokens of a window have places of their own.
+        """
+        tokens = np.unique(np.concatenate([window.token for window in self.windows]))
+        shared = tokens[tokens != NO_FEATURE]
+        places, count = [], len(shared)
+        for window in self.windows:
+            special = window.token == NO_FEATURE
+            place = np.searchsorted(shared, window.token)
+            place[special] = count + np.arange(special.sum())
+            count += int(special.sum())
+            places.append(place)
+        return tuple(places)
 
     def segment(self, number: int) -> tuple["Encoded", Ints]:
         """Return one window as an input of its own, and which of the features it holds."""

@@ -175,8 +175,7 @@ class DocumentGradientView(GradientView):
             self.meter.backward += graph.scores.numel() * count
             found.append(linearised(graph, positions=min(count * size, len(self.inputs) - chunks.start * size)))
         return Linearisation(
-            torch.cat([one.sources for one in found]),
-            torch.cat([one.gradient for one in found], dim=1),
+            torch.cat([one.shares for one in found], dim=1),
             torch.stack([one.rest for one in found]).sum(0),
             found[0].scores,
         )

@@ -160,17 +160,18 @@ def _layout(tokenizer: Any, *, pair: bool) -> list[Slot]:  # noqa: ANN401
 
 def _window(slots: list[Slot], parts: list[Part], *, cut: int = NO_FEATURE, span: tuple[int, int] = (0, 0)) -> Window:
     """Assemble one row; of part `cut` only the tokens in `span` are taken."""
-    ids, types, feature = [], [], []
+    first = np.cumsum([0, *(len(part.ids) for part in parts)])
+    rows = []
     for slot in slots:
         if slot.part == NO_FEATURE:
             piece, owners = slot.ids, np.full(len(slot.ids), NO_FEATURE)
+            number = owners
         else:
             chosen = slice(*span) if slot.part == cut else slice(None)
             piece, owners = parts[slot.part].ids[chosen], parts[slot.part].feature[chosen]
-        ids.append(piece)
-        types.append(np.full(len(piece), slot.type))
-        feature.append(owners)
-    return Window(np.concatenate(ids), np.concatenate(types), np.concatenate(feature))
+            number = np.arange(first[slot.part], first[slot.part + 1])[chosen]
+        rows.append((piece, np.full(len(piece), slot.type), owners, number))
+    return Window(*(np.concatenate(field) for field in zip(*rows, strict=True)))
 
 
 def _cut(encoded: Encoded, slots: list[Slot], parts: list[Part], *, capacity: int, long: Long, limit: int) -> Encoded:
@@ -200,5 +201,5 @@ def _truncated(encoded: Encoded, row: Window, *, longer: int, note: str) -> Enco
     kept = [i for i, span in enumerate(encoded.spans) if span.part != longer or i <= last]
     number = np.full(encoded.n_features + 1, NO_FEATURE)
     number[kept] = np.arange(len(kept))
-    window = Window(row.ids, row.types, number[row.feature])
+    window = Window(row.ids, row.types, number[row.feature], row.token)
     return Encoded(encoded.example, encoded.unit, tuple(encoded.spans[i] for i in kept), (window,), (note,))

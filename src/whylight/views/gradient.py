@@ -51,21 +51,14 @@ class Linearisation:
     """What the untouched row's score is to first order: sum over positions of source . gradient, and a rest.
 
     Attributes:
-        sources: `[positions, dims]`.
-        gradient: d score / d source, `[targets, positions, dims]`.
+        shares: Source . gradient of each position, `[targets, positions]`.
         rest: Source x gradient of what belongs to no position, above all of biases, `[targets]`.
         scores: `[targets]`.
     """
 
-    sources: Tensor
-    gradient: Tensor
+    shares: Tensor
     rest: Tensor
     scores: Tensor
-
-    @cached_property
-    def shares(self) -> Tensor:
-        """Source . gradient of each position, `[targets, positions]`."""
-        return (self.sources * self.gradient).sum(-1)
 
     @cached_property
     def gap(self) -> Floats:
@@ -109,24 +102,24 @@ class GradientView:
     ) -> None:
         self._score = score
         self.inputs = inputs
-        self._baselines = baselines
+        self.baselines = baselines
         self.positions = positions
         self._rules = rules or {}
         self._graph = graph
-        self._row_limit = row_limit
+        self.row_limit = row_limit
         self.meter = meter or Meter()
 
     def baseline_name(self, name: Baseline) -> str:
         """Return which baseline a name stands for; `auto` is mask, else unk, else pad, as the model has them."""
         if name == "auto":
-            return next(iter(self._baselines))
-        if name not in self._baselines:
-            raise unknown("baseline for this model", name, self._baselines)
+            return next(iter(self.baselines))
+        if name not in self.baselines:
+            raise unknown("baseline for this model", name, self.baselines)
         return name
 
     def baseline(self, name: Baseline = "auto") -> Tensor:
         """Return the row of "nothing", `[positions, dims]`; special tokens stay as they are."""
-        return self._baselines[self.baseline_name(name)]
+        return self.baselines[self.baseline_name(name)]
 
     def score(self, point: Tensor) -> Floats:
         """Return the scores `[targets]` of one point `[positions, dims]`."""
@@ -204,8 +197,8 @@ class GradientView:
 
     def _batches(self, count: int) -> Iterator[Tensor]:
         progress.expect(count)
-        for first in range(0, count, self._row_limit):
-            yield torch.arange(first, min(count, first + self._row_limit), device=self.inputs.device)
+        for first in range(0, count, self.row_limit):
+            yield torch.arange(first, min(count, first + self.row_limit), device=self.inputs.device)
 
     def note(self, text: str) -> None:
         """Leave a note for the receipt."""
@@ -238,7 +231,8 @@ def linearised(graph: Graph, *, positions: int) -> Linearisation:
     beyond = (sources[positions:] * gradient[:, positions:]).flatten(1).sum(1)
     shares = [(leaf.detach() * each).flatten(1).sum(1) for leaf, each in zip(graph.others, others, strict=True)]
     rest = torch.stack([beyond, *shares]).sum(0)
-    return Linearisation(sources[:positions], gradient[:, :positions], rest, graph.scores[0].detach())
+    tokens = (sources[:positions] * gradient[:, :positions]).sum(-1)
+    return Linearisation(tokens, rest, graph.scores[0].detach())
 
 
 def _gradients_of_each(scores: Tensor, leaves: Sequence[Tensor]) -> Sequence[Tensor]:
