@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from whylight.core.errors import InputError
+from whylight.facade.console import Console, say
 
 
 def compare(
@@ -50,14 +50,11 @@ def compare(
             f"{one.wins:.0%}",
             str(cell.texts),
         )
-    console = Console()
-    console.print(table)
+    Console().print(table)
     for name, cell in alike.items():
         bounds = f"[{cell.low:.3f}, {cell.high:.3f}]"
-        console.print(f"{name}: {cell.mean:.3f} {bounds} over {cell.texts} texts", highlight=False, markup=False)
-    console.print(
-        "Paired over texts: bootstrap interval, permutation test; wins = share of texts it is better on.", style="dim"
-    )
+        say(f"{name}: {cell.mean:.3f} {bounds} over {cell.texts} texts")
+    say("Paired over texts: bootstrap interval, permutation test; wins = share of texts it is better on.", style="dim")
 
 
 def _rows(folder: Path, name: str) -> "list[dict[str, object]]":

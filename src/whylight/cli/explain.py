@@ -3,17 +3,17 @@
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from io import StringIO, TextIOWrapper
+from io import StringIO
 from pathlib import Path
-from typing import Annotated, TextIO, cast
+from typing import Annotated, cast
 
 import typer
-from rich.console import Console
 
 from whylight.core import evidence as evidence_rule
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.explanation import Explanation
 from whylight.core.labels import HEADS, Head
+from whylight.facade.console import Console, put
 from whylight.report import page, terminal
 
 PLAIN_WIDTH = 100
@@ -172,16 +172,9 @@ def _show(explanations: list[Explanation], output_format: Format, out: Path | No
         return
     content = _content(explanations, output_format, evidence=evidence)
     if out is None:
-        _use_utf8(sys.stdout)
-        sys.stdout.write(content)
+        put(content)
     else:
         page.write(out, content)
-
-
-def _use_utf8(stream: TextIO) -> None:
-    """Write JSON and HTML as UTF-8 wherever the terminal's own encoding could not hold them."""
-    if isinstance(stream, TextIOWrapper):
-        stream.reconfigure(encoding="utf-8")
 
 
 def _content(explanations: list[Explanation], output_format: Format, *, evidence: int) -> str:

@@ -3,7 +3,7 @@
 import os
 import sys
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,9 +19,13 @@ from whylight.cli.sanity import sanity
 from whylight.cli.train import train
 from whylight.cli.tune import tune
 from whylight.core.errors import WhylightError
+from whylight.facade.console import complain, say
 
+NAME = "whylight"
+_UsageError: Any = next(one for one in typer.BadParameter.__mro__ if one.__name__ == "ClickException")
+"""What the parser raises; typer brings it along under changing addresses."""
 app = typer.Typer(
-    name="whylight",
+    name=NAME,
     help="Which words made a text classifier decide, and how far that answer can be trusted.",
     no_args_is_help=True,
     add_completion=False,
@@ -44,7 +48,7 @@ app.command()(datasets)
 
 def _print_version(value: bool) -> None:  # noqa: FBT001  typer's own signature
     if value:
-        typer.echo(f"whylight {__version__}")
+        say(f"whylight {__version__}")
         raise typer.Exit
 
 
@@ -63,11 +67,24 @@ def run() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
     try:
-        app()
+        # Its name is fixed, because the path of a script may be anything; what is wrong with a call is said below.
+        code = app(prog_name=NAME, standalone_mode=False)
     except WhylightError as error:
-        sys.stderr.write(f"whylight: {error}\n")
+        complain(str(error))
+        sys.exit(error.exit_code)
+    except _UsageError as error:
+        _complain_of_call(error)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader of a pipe (head, less) has seen enough; the interpreter's last flush must not complain either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain_of_call(error: Any) -> None:  # noqa: ANN401  see above
+    """Say in one sentence what is wrong with the arguments; where there are none, help has been printed already."""
+    if type(error).__name__ != "NoArgsIsHelpError":
+        context = getattr(error, "ctx", None)
+        path = NAME if context is None else context.command_path
+        complain(f"{error.format_message().rstrip('.')}; see {path} --help.")
