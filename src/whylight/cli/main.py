@@ -79,6 +79,12 @@ def run() -> None:
         # The reader of a pipe (head, less) has seen enough; the interpreter's last flush must not complain either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        # A name that the file system refuses (too long, not allowed there), wherever it is first looked at.
+        complain(f"cannot use '{os.fsdecode(error.filename)}': {error.strerror}.")
+        sys.exit(WhylightError.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -35,7 +35,8 @@ def recommend(  # noqa: PLR0913  one parameter an option
 
     records = dataset(data, split=split, **parse_settings(data_settings or []))
     found = find(load(model, head=parse_head(head)), records, budget=budget, seed=seed)
-    print_table(found.summary, title=f"{records.name} {records.split}, {found.texts} texts")
+    if found.rankings:
+        print_table(found.summary, title=f"{records.name} {records.split}, {found.texts} texts")
     for remover, ranking in found.rankings.items():
         say(f"best to worst under {remover}: {', '.join(ranking)}")
     for sentence in found.findings:
