@@ -19,7 +19,7 @@ import traceback
 import tty
 import unicodedata
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
@@ -90,7 +90,7 @@ class Place:
 def campaign(scale: float, seed: int) -> Outcome:
     """Run a share of all commands, and look at what each prints."""
     violations = []
-    with tempfile.TemporaryDirectory() as folder, _quiet_surroundings():
+    with tempfile.TemporaryDirectory() as folder, chdir(folder), _quiet_surroundings():
         base = _base(Path(folder))
         every = [(name, command) for name, value in NAMES.items() for command in commands(value, base, folder)]
         chosen = random.Random(seed).sample(every, max(1, round(min(1.0, scale) * len(every))))
@@ -237,7 +237,7 @@ def _streams(out: int, err: int) -> Iterator[None]:
 
 @contextmanager
 def _quiet_surroundings() -> Iterator[None]:
-    """Colours on, no line so long that it is wrapped, and no progress bar: it moves the cursor, and has its own test."""
+    """Colours on, lines that are not wrapped, and no progress bar: it moves the cursor, and has a test of its own."""
     colourful: Mapping[str, str] = {"TERM": "xterm-256color", "COLUMNS": "30000"}
     with patch.dict(os.environ, colourful), patch("whylight.facade.bar.PATIENCE", 3600.0):
         for name in ("NO_COLOR", "TTY_COMPATIBLE", "FORCE_COLOR"):

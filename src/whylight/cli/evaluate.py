@@ -64,7 +64,10 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         bool, typer.Option("--by-outcome", help="Also one table for right and one for wrong predictions.")
     ] = False,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of a method or metric.")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Setting of a method or metric; lime.samples=200 is for one alone."
+        ),
     ] = None,
     data_settings: Annotated[
         list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
