@@ -19,7 +19,7 @@ TEXT = "a good film"
 
 @pytest.fixture
 def clf() -> Any:
-    return quick.classifier("bert")
+    return quick.classifier("bert", labels=("negative", "positive"))
 
 
 def samples(explanations: Any) -> dict[str, Any]:
