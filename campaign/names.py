@@ -18,6 +18,7 @@ import threading
 import traceback
 import tty
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
@@ -91,12 +92,26 @@ def campaign(scale: float, seed: int) -> Outcome:
     """Run a share of all commands, and look at what each prints."""
     violations = []
     with tempfile.TemporaryDirectory() as folder, chdir(folder), _quiet_surroundings():
-        base = _base(Path(folder))
-        every = [(name, command) for name, value in NAMES.items() for command in commands(value, base, folder)]
-        chosen = random.Random(seed).sample(every, max(1, round(min(1.0, scale) * len(every))))
-        for name, command in chosen:
+        tried = choose(scale, seed, folder)
+        for name, command in tried:
             violations += [f"{name}: {problem}: {_shown(command)}" for problem in problems(command)]
-    return Outcome({"commands": len(chosen)}, violations)
+    return Outcome({"commands": len(tried)}, violations)
+
+
+def choose(scale: float, seed: int, folder: str) -> list[tuple[str, Command]]:
+    """Return a share of all commands with the names they are tried with, in turns, so that none is left out."""
+    base = _base(Path(folder))
+    every = [(name, command) for name, value in NAMES.items() for command in commands(value, base, folder)]
+    random.Random(seed).shuffle(every)
+    seen: Counter[str] = Counter()
+    turns = []
+    for one in every:
+        word = one[1].arguments[0]
+        kind = "unknown" if word in NAMES.values() else word
+        turns.append((seen[kind], one))
+        seen[kind] += 1
+    ordered = [one for _, one in sorted(turns, key=lambda turn: turn[0])]
+    return ordered[: max(1, round(scale * len(ordered)))]
 
 
 def commands(value: str, base: Path, folder: str) -> list[Command]:
@@ -109,7 +124,7 @@ def commands(value: str, base: Path, folder: str) -> list[Command]:
         ["explain", "a good film", *model, "--method", "lime", "--set", f"lime.{value}=1"],
         ["explain", "a good film", *model, f"--{value}"],
         ["methods", *model],
-        ["methods", value],
+        *([name, value] for name in ("methods", "metrics", "objectives", "datasets")),
         [value],
         ["evaluate", *data, *model, "--method", "occlusion", "--format", "csv"],
         ["evaluate", *data, *model, "--method", "occlusion", "--by-outcome", "--set", "share=0.2"],

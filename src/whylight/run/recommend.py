@@ -117,7 +117,7 @@ def _plan(classifier: Classifier, data: Dataset, methods: Sequence[str], remover
 def _affordable(
     classifier: Classifier, data: Dataset, record: Record, *, budget: float, clock: Callable[[], float]
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Time methods on one text; keep the cheapest that leave time for enough texts, half of it for measuring."""
+    """Time methods on one text, and what measuring one takes; keep the cheapest that leave time for enough texts."""
     works = [name for name, reason in compatible(classifier).items() if reason is None and name != RANDOM]
     works.sort(key=lambda name: Game in METHODS[name].consumes)  # few passes first, so that a small budget tries those
     plan = _plan(classifier, data, works, [])
@@ -126,18 +126,24 @@ def _affordable(
     explain_case(bench.case, METHODS[works[0]], METHODS[works[0]].complete_settings({}), options)  # warms the model up
     seconds: dict[str, float] = {}
     started = clock()
+    work(classifier, record, _plan(classifier, data, [], _two_removers(classifier)), run="recommend")  # random alone
+    measuring = clock() - started
     for name in works:
         if seconds and clock() - started > TRIAL_SHARE * budget:
             break
         receipt = explain_case(bench.case, METHODS[name], METHODS[name].complete_settings({}), options).provenance
         seconds[name] = receipt.seconds
     kept: list[str] = []
+    left = (1 - TRIAL_SHARE) * budget / FEWEST_TEXTS - measuring  # for one text, once random scores are measured
     for name in sorted(seconds, key=seconds.__getitem__):
-        if 2 * FEWEST_TEXTS * (sum(seconds[one] for one in kept) + seconds[name]) <= (1 - TRIAL_SHARE) * budget:
-            kept.append(name)
+        left -= seconds[name] + measuring
+        if left < 0:
+            break
+        kept.append(name)
     if not kept:
-        cheapest = 2 * FEWEST_TEXTS * min(seconds.values()) / (1 - TRIAL_SHARE)
-        raise InputError(f"{budget:g} seconds are too few for any method on {FEWEST_TEXTS} texts; try {cheapest:.0f}.")
+        cheapest = FEWEST_TEXTS * (min(seconds.values()) + 2 * measuring) / (1 - TRIAL_SHARE)
+        enough = math.ceil(cheapest)
+        raise InputError(f"{budget:g} seconds are too few for any method on {FEWEST_TEXTS} texts; try {enough}.")
     return kept, tuple(name for name in works if name not in kept)
 
 
