@@ -5,9 +5,8 @@ Prints highlights to the terminal and writes demo.html; `make demo` runs it.
 
 from pathlib import Path
 
-from rich.console import Console
-
 import whylight as wl
+from whylight.facade.console import Console, say
 from whylight.report import page, terminal
 
 REVIEWS = (
@@ -21,13 +20,12 @@ OUT = Path("demo.html")
 
 def main() -> None:
     """Explain the reviews, show them and write the page."""
-    console = Console()
     classifier = wl.load()
     explanations = wl.explain(classifier, list(REVIEWS), method=list(METHODS))
-    terminal.render(explanations, console=console)
+    terminal.render(explanations, console=Console())
     page.write(OUT, page.page(explanations, title="whylight demo"))
-    console.print(f"\nThe same as a page, with receipts: [bold]{OUT}[/]. Now try your own:")
-    console.print('  .venv/bin/whylight explain "your text" --method lime', markup=False)
+    say(f"The same as a page, with receipts: {OUT}. Now try your own:")
+    say('.venv/bin/whylight explain "your text" --method lime', style="bold")
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def test_settings_that_differ_between_methods_are_shown_with_whose_they_are(tmp_
     noted = [{**row, "notes": ["read in 3 windows"]} if row["method"] == "lime" else row for row in explanations]
     html = page(write(tmp_path / "run", noted, tuned))
     assert "0.09 (occlusion); 0.04 (lime); 0.06 (random)" in html
-    assert "note on 8 texts" in html
+    assert "note on 12 texts" in html
 
 
 def test_undefined_values_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_undefined_values_are_left_out_and_counted(tmp_path: Path) -> None:
     undefined = [{**row, "value": math.nan if row["example_id"] == "t0" else row["value"]} for row in scores]
     run = write(tmp_path / "run", explanations, undefined)
     html = page(run)
-    assert "7 of 8 texts" in html
+    assert "11 of 12 texts" in html
     assert "of them undefined, left out</dt><dd><bdi>4<" in html
     assert "t0" not in {one.name for half in best_and_worst(read(run), "iou") for one in half}
     nothing = page(write(tmp_path / "none", explanations, [{**row, "value": None} for row in scores]))

@@ -51,7 +51,7 @@ def test_a_run_that_was_stopped_says_so_and_leaves_out_what_has_no_scores(tmp_pa
     html = page(
         write(tmp_path / "run", [*explanations, late], scores, data={"name": "corpus", "split": "dev", "texts": 20})
     )
-    assert "8 of 20 texts" in html
+    assert "12 of 20 texts" in html
     assert "latecomer" not in html
 
 
@@ -66,7 +66,7 @@ def test_means_are_those_of_the_rows_and_only_a_clear_winner_is_marked(folder: P
     assert not whole.won("human", "aopc_comprehensiveness")  # the highest mean, but no method
     html = page(folder)
     assert html.count("★</abbr>") == 2  # of all texts and of the correct predictions
-    assert "0.775" in html
+    assert "0.783" in html
     assert html.count("no clear winner</span>") == 4
 
 
@@ -78,6 +78,17 @@ def test_two_texts_never_make_a_clear_winner_however_far_apart_methods_are(tmp_p
     assert "With 2 texts, intervals say little" in html
 
 
+def test_nothing_is_clear_on_fewer_texts_than_the_one_rule_asks_for(tmp_path: Path) -> None:
+    explanations, scores = example_rows()
+    for texts in (9, 10):
+        keys = {f"t{i}" for i in range(texts)}
+        own = [[row for row in rows if row["example_id"] in keys] for rows in (explanations, scores)]
+        run = read(write(tmp_path / f"{texts}", *own))
+        whole = table(run.explanations, run.scores)
+        assert whole.verdicts[0].clear == (texts == 10)
+        assert (("occlusion", "aopc_comprehensiveness") in whole.chance) == (texts == 9)
+
+
 def test_lower_is_better_where_the_metric_says_so(tmp_path: Path) -> None:
     explanations, scores = example_rows()
     lower = [{**row, "metric": "aopc_sufficiency"} for row in scores if row["metric"] == "aopc_comprehensiveness"]
@@ -86,8 +97,8 @@ def test_lower_is_better_where_the_metric_says_so(tmp_path: Path) -> None:
     assert (whole.verdicts[0].best, whole.verdicts[0].clear) == ("lime", True)
     assert set(whole.chance.values()) == {"worse than random"}
     best, worst = best_and_worst(run, "aopc_sufficiency")
-    assert best[0].name == "t7"
-    assert worst[0].name == "t6"
+    assert best[0].name == "t11"
+    assert worst[0].name == "t10"
     assert "lower is better" in page(tmp_path / "run")
 
 
@@ -95,12 +106,12 @@ def test_what_is_not_better_than_random_is_said(folder: Path) -> None:
     run = read(folder)
     chance = table(run.explanations, run.scores).chance
     assert ("occlusion", "aopc_comprehensiveness") not in chance
-    assert chance["occlusion", "iou"] == "≈ random"
+    assert chance["occlusion", "iou"] == "cannot tell from random"
 
 
 def test_splits_are_shown_where_both_kinds_exist(tmp_path: Path, folder: Path) -> None:
     (right, yes), (wrong, no) = split_tables(read(folder))
-    assert (right, yes.texts, wrong, no.texts) == ("Correct predictions", 6, "Wrong predictions", 2)
+    assert (right, yes.texts, wrong, no.texts) == ("Correct predictions", 10, "Wrong predictions", 2)
     assert no.summary.lines[0].cells["aopc_comprehensiveness"].mean == pytest.approx((0.95 + 0.60) / 2)
     explanations, scores = example_rows()
     alike = write(

@@ -30,6 +30,21 @@ def test_lower_is_better_where_the_metric_says_so() -> None:
     assert one.wins == 1.0
 
 
+@pytest.mark.parametrize(("texts", "said"), [(9, "cannot tell"), (10, "better")])
+def test_who_is_better_is_said_on_enough_texts_alone(texts: int, said: str) -> None:
+    high, low = [0.8 + 0.01 * i for i in range(texts)], [0.2] * texts
+    assert compare(rows(high), rows(low))[0].standing == said
+    assert compare(rows(low), rows(high))[0].standing == {"better": "worse"}.get(said, said)
+    lower = [rows(values, metric="aopc_sufficiency") for values in (low, high)]
+    assert compare(*lower)[0].standing == said
+
+
+def test_an_interval_that_leaves_out_zero_is_not_enough() -> None:
+    # One large difference among many that are none: the bootstrap interval starts at 0, the test sees nothing.
+    (one,) = compare(rows([1.0] + [0.1] * 11), rows([0.0] + [0.1] * 11))
+    assert one.standing == "cannot tell"
+
+
 def test_only_texts_that_both_have_are_compared_and_undefined_values_are_left_out() -> None:
     (one,) = compare(rows([0.5, float("nan"), 0.7, 0.9]), rows([0.4, 0.1, 0.6]))
     assert one.difference.texts == 2

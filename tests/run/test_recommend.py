@@ -9,7 +9,9 @@ import whylight as wl
 from whylight.core.errors import InputError, SettingError
 from whylight.data.dataset import Dataset
 from whylight.data.planted import CLASSES
-from whylight.run.recommend import recommend
+from whylight.run.recommend import MEASURES, _findings, _ranking, recommend
+from whylight.run.summary import summarise
+from whylight.store.tables import Row
 
 NAMES = ("negative", "positive")
 DECISIVE = {word: column for column, name in enumerate(NAMES) for word in CLASSES[name]}
@@ -42,20 +44,62 @@ def test_methods_that_find_the_planted_word_beat_random_under_both_removers(clas
     assert any("cannot tell" in one for one in found.findings)  # four methods find the same one word
 
 
+def scores_of(values: dict[str, list[float]], metric: str) -> list[Row]:
+    return [
+        {"method": method, "metric": metric, "remover": "mask", "example_id": f"t{i}", "value": value}
+        for method, own in values.items()
+        for i, value in enumerate(own)
+    ]
+
+
+def test_a_method_that_stands_below_random_is_named_as_not_clearly_better() -> None:
+    named = 0
+    for seed in range(40):
+        drawn = np.random.default_rng(seed)
+        methods = ("lime", "occlusion", "attention", "random")
+        rows = []
+        for metric in MEASURES:
+            shift = dict(zip(methods, drawn.normal(0, 0.5, len(methods)), strict=True))
+            rows += scores_of({m: (shift[m] + drawn.normal(0, 0.3, 12)).tolist() for m in methods}, metric)
+        explanations = [{"method": m, "example_id": "t0", "seconds": 0, "forward_passes": 0, "backward_passes": 0}
+                        for m in methods]  # fmt: skip
+        ranking = _ranking(summarise(explanations, rows), "mask", several=False)
+        said = " ".join(one for one in _findings(rows, {"mask": ranking}, texts=12) if "not clearly better" in one)
+        below = ranking[ranking.index("random") + 1 :]
+        assert all(name in said for name in below), (seed, ranking, said)
+        named += len(below)
+    assert named > 20
+
+
+def test_two_texts_are_no_ranking_but_a_sentence_that_says_what_would_be_one(classifier: Any) -> None:
+    found = recommend(classifier, wl.dataset("planted:", split="dev", size=2, length=9), budget=120)
+    assert (found.rankings, found.texts) == ({}, 0)
+    assert found.findings == (
+        "cannot tell: 'planted' (dev) has 2 texts, and a ranking needs at least 10; give more texts.",
+    )
+
+
+def test_a_budget_for_few_texts_is_no_ranking_and_names_a_budget_that_would_do(classifier: Any, data: Dataset) -> None:
+    ticks = iter([*(0.01 * i for i in range(9)), *(4.0 * i for i in range(100))])  # fast on trial, then slow
+    found = recommend(classifier, data, budget=25, clock=lambda: next(ticks))
+    assert 1 <= found.texts < 10
+    assert found.rankings == {}
+    (sentence,) = found.findings
+    assert sentence.startswith("cannot tell: 25 seconds")
+    assert f"--budget {-(-250 // found.texts)}" in sentence
+
+
 def test_a_model_without_reasons_gets_no_recommendation(data: Dataset) -> None:
     constant = wl.load(lambda texts: np.tile([0.4, 0.6], (len(texts), 1)), labels=NAMES, mask_string="x")
     found = recommend(constant, data, budget=120)
-    assert sum("not clearly better than random" in one for one in found.findings) == 2
-
-
-def test_the_budget_bounds_the_texts(classifier: Any, data: Dataset) -> None:
-    ticks = iter(range(100_000))
-    found = recommend(classifier, data, budget=25, clock=lambda: float(next(ticks)))
-    assert 1 <= found.texts < len(data)
+    assert sum("not clearly better than random: " in one for one in found.findings) == 2
+    assert found.findings[0].startswith("cannot tell under mask or under delete: no method is clearly better")
 
 
 def test_a_budget_that_is_none_or_too_small_is_refused(classifier: Any, data: Dataset) -> None:
     with pytest.raises(SettingError, match="above 0"):
         recommend(classifier, data, budget=0)
+    with pytest.raises(SettingError, match="above 0"):
+        recommend(classifier, data, budget=float("nan"))
     with pytest.raises(InputError, match="too few"):
         recommend(classifier, data, budget=1e-6)

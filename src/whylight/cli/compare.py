@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from whylight.core.errors import InputError
+from whylight.facade.console import Console, say
 
 
 def compare(
@@ -31,14 +31,14 @@ def compare(
     whylight compare runs/model-a --method lime --run runs/model-b
     """
     from whylight.run.agreement import agreement_of, mean_agreement  # noqa: PLC0415  loads only when it is needed
-    from whylight.run.compare import compare as paired, select  # noqa: PLC0415
+    from whylight.run.compare import CLEAR, FEWEST_TEXTS, compare as paired, select  # noqa: PLC0415
 
     second = second or (first if other is not None else "random")
     results = paired(select(_rows(run, "scores"), first), select(_rows(other or run, "scores"), second), seed=seed)
     rows = _rows(run, "explanations"), _rows(other or run, "explanations")
     alike = mean_agreement(agreement_of(*rows, first, second))
     table = Table(title=f"{first} minus {second}", box=None, header_style="bold", pad_edge=False, title_justify="left")
-    for column in ("metric", "difference", "95 % interval", "p", "wins", "texts"):
+    for column in ("metric", "difference", "95 % interval", "p", "wins", "texts", "verdict"):
         table.add_column(column, justify="left" if column == "metric" else "right")
     for one in results:
         cell = one.difference
@@ -49,14 +49,15 @@ def compare(
             f"{one.p_value:.4f}",
             f"{one.wins:.0%}",
             str(cell.texts),
+            one.standing,
         )
-    console = Console()
-    console.print(table)
+    Console().print(table)
     for name, cell in alike.items():
         bounds = f"[{cell.low:.3f}, {cell.high:.3f}]"
-        console.print(f"{name}: {cell.mean:.3f} {bounds} over {cell.texts} texts", highlight=False, markup=False)
-    console.print(
-        "Paired over texts: bootstrap interval, permutation test; wins = share of texts it is better on.", style="dim"
+        say(f"{name}: {cell.mean:.3f} {bounds} over {cell.texts} texts")
+    say("Paired over texts: bootstrap interval, permutation test; wins = share of texts it is better on.", style="dim")
+    say(
+        f"Verdict: clear where the interval leaves out 0 and p < {CLEAR}, on {FEWEST_TEXTS} texts or more.", style="dim"
     )
 
 

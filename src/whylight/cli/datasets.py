@@ -1,7 +1,8 @@
 """`whylight datasets`: the corpora that can be read, from their signatures."""
 
-from rich.console import Console
 from rich.table import Table
+
+from whylight.facade.console import Console, say
 
 
 def datasets() -> None:
@@ -15,6 +16,5 @@ def datasets() -> None:
         spec = CORPORA[name]
         settings = ", ".join(f"{one.name}={one.default}" for one in spec.settings.values())
         table.add_row(name, " ".join(spec.facts["splits"]) or "its files", settings, spec.summary)
-    console = Console()
-    console.print(table)
-    console.print("Use: --data CORPUS:PATH, or the path of a file of your own.", style="dim", markup=False)
+    Console().print(table)
+    say("Use: --data CORPUS:PATH, or the path of a file of your own.", style="dim")

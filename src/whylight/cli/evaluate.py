@@ -1,6 +1,5 @@
 """`whylight evaluate`: methods x metrics on a data set, as one table."""
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +8,7 @@ import typer
 
 from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.tables import TableFormat, print_evaluation, print_records, print_several
+from whylight.facade.console import complain
 
 if TYPE_CHECKING:
     from whylight.data.dataset import Dataset
@@ -64,7 +64,10 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         bool, typer.Option("--by-outcome", help="Also one table for right and one for wrong predictions.")
     ] = False,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of a method or metric.")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Setting of a method or metric; lime.samples=200 is for one alone."
+        ),
     ] = None,
     data_settings: Annotated[
         list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
@@ -121,9 +124,7 @@ def _warn_of_one_class(records: "Dataset") -> None:
     """Say that the figures are of one class alone, which a reader of the table would not see."""
     labels = {record.labels for record in records}
     if len(labels) == 1 and len(records) > 1 and (only := next(iter(labels))):
-        sys.stderr.write(
-            f"whylight: all {len(records)} texts have the label '{only[0]}'; the figures say nothing about others.\n"
-        )
+        complain(f"all {len(records)} texts have the label '{only[0]}'; the figures say nothing about others.")
 
 
 evaluate.__doc__ = f"{evaluate.__doc__}\n{EXAMPLES}"

@@ -3,17 +3,17 @@
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from io import StringIO, TextIOWrapper
+from io import StringIO
 from pathlib import Path
-from typing import Annotated, TextIO, cast
+from typing import Annotated, cast
 
 import typer
-from rich.console import Console
 
 from whylight.core import evidence as evidence_rule
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.explanation import Explanation
 from whylight.core.labels import HEADS, Head
+from whylight.facade.console import Console, put
 from whylight.report import page, terminal
 
 PLAIN_WIDTH = 100
@@ -32,7 +32,7 @@ EXAMPLES = """
 
 whylight explain "A gripping, moving film, though the ending drags."
 
-whylight explain "A gripping film." --method lime --method attingrad --set samples=1000
+whylight explain "A gripping film." --method lime --method kernel_shap --set samples=1000 --set lime.samples=200
 
 whylight explain --file note.txt --model ./my-model --target all --format html --out note.html
 
@@ -73,7 +73,12 @@ def explain(  # noqa: PLR0913  one parameter an option
     ] = "window",
     pieces: Annotated[str, typer.Option(help="A word's score from its tokens': sum, max or mean.")] = "sum",
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of a method, may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Setting of a method, may be repeated; lime.samples=200 is for one alone.",
+        ),
     ] = None,
     output_format: Annotated[
         Format, typer.Option("--format", help="text, json (one object a line) or html.")
@@ -136,7 +141,7 @@ def _with_pair(texts: list[str], pair: str | None) -> Sequence[str | tuple[str, 
 
 
 def parse_settings(given: list[str]) -> dict[str, str]:
-    """Turn NAME=VALUE arguments into settings."""
+    """Turn NAME=VALUE and OWNER.NAME=VALUE arguments into settings."""
     settings = {}
     for one in given:
         name, equals, value = one.partition("=")
@@ -172,16 +177,9 @@ def _show(explanations: list[Explanation], output_format: Format, out: Path | No
         return
     content = _content(explanations, output_format, evidence=evidence)
     if out is None:
-        _use_utf8(sys.stdout)
-        sys.stdout.write(content)
+        put(content)
     else:
         page.write(out, content)
-
-
-def _use_utf8(stream: TextIO) -> None:
-    """Write JSON and HTML as UTF-8 wherever the terminal's own encoding could not hold them."""
-    if isinstance(stream, TextIOWrapper):
-        stream.reconfigure(encoding="utf-8")
 
 
 def _content(explanations: list[Explanation], output_format: Format, *, evidence: int) -> str:

@@ -2,10 +2,13 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from whylight import __version__
 from whylight.cli.compare import compare
@@ -18,10 +21,43 @@ from whylight.cli.report import report
 from whylight.cli.sanity import sanity
 from whylight.cli.train import train
 from whylight.cli.tune import tune
-from whylight.core.errors import WhylightError
+from whylight.core.errors import SettingError, WhylightError
+from whylight.facade.console import complain, say
+
+NAME = "whylight"
+_UsageError: Any = next(one for one in typer.BadParameter.__mro__ if one.__name__ == "ClickException")
+"""What the parser raises; typer brings it along under changing addresses."""
+
+
+class _Commands(TyperGroup):
+    """All commands; what is wrong with a call becomes an error like any other, in one sentence."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:  # noqa: ANN401, ARG002
+        """Read the arguments; the name is fixed, because the path of a script may be anything."""
+        with _in_one_sentence():
+            return super().make_context(NAME, args, parent, **extra)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+        """Run a command, after its own arguments have been read."""
+        with _in_one_sentence():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _in_one_sentence() -> Iterator[None]:
+    try:
+        yield
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # help has been printed already
+            raise
+        context = getattr(error, "ctx", None)
+        path = NAME if context is None else context.command_path
+        raise SettingError(f"{error.format_message().rstrip('.')}; see {path} --help.") from None
+
 
 app = typer.Typer(
-    name="whylight",
+    name=NAME,
+    cls=_Commands,
     help="Which words made a text classifier decide, and how far that answer can be trusted.",
     no_args_is_help=True,
     add_completion=False,
@@ -44,7 +80,7 @@ app.command()(datasets)
 
 def _print_version(value: bool) -> None:  # noqa: FBT001  typer's own signature
     if value:
-        typer.echo(f"whylight {__version__}")
+        say(f"whylight {__version__}")
         raise typer.Exit
 
 
@@ -65,9 +101,15 @@ def run() -> None:
     try:
         app()
     except WhylightError as error:
-        sys.stderr.write(f"whylight: {error}\n")
+        complain(str(error))
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader of a pipe (head, less) has seen enough; the interpreter's last flush must not complain either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        # A name that the file system refuses (too long, not allowed there), wherever it is first looked at.
+        complain(f"cannot use '{os.fsdecode(error.filename)}': {error.strerror}.")
+        sys.exit(WhylightError.exit_code)

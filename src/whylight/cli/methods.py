@@ -3,10 +3,10 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from whylight.core.registry import METHODS, METRICS, OBJECTIVES, Spec
+from whylight.facade.console import Console
 
 
 def methods(

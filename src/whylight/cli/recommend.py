@@ -3,10 +3,10 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.tables import print_table
+from whylight.facade.console import say
 
 
 def recommend(  # noqa: PLR0913  one parameter an option
@@ -35,11 +35,11 @@ def recommend(  # noqa: PLR0913  one parameter an option
 
     records = dataset(data, split=split, **parse_settings(data_settings or []))
     found = find(load(model, head=parse_head(head)), records, budget=budget, seed=seed)
-    print_table(found.summary, title=f"{records.name} {records.split}, {found.texts} texts")
-    console = Console()
+    if found.rankings:
+        print_table(found.summary, title=f"{records.name} {records.split}, {found.texts} texts")
     for remover, ranking in found.rankings.items():
-        console.print(f"best to worst under {remover}: {', '.join(ranking)}", markup=False)
+        say(f"best to worst under {remover}: {', '.join(ranking)}")
     for sentence in found.findings:
-        console.print(f"- {sentence}", markup=False)
+        say(f"- {sentence}")
     if found.left_out:
-        console.print(f"- left out for {budget:g} seconds: {', '.join(found.left_out)}.", markup=False)
+        say(f"- left out for {budget:g} seconds: {', '.join(found.left_out)}.")

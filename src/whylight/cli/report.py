@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from whylight.facade.console import say
+
 NAME = "report.html"
 
 
@@ -34,4 +36,4 @@ def report(
 
     target = out or run / NAME
     write(target, page(run, quality=metric))
-    typer.echo(f"wrote {target}")
+    say(f"wrote {target}", wrapped=False)

@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from whylight.cli.evaluate import DEFAULT_METHODS
 from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.tables import TableFormat, print_records
+from whylight.facade.console import Console, say
 
 if TYPE_CHECKING:
     from whylight.run.sanity import SanitySummary
@@ -51,7 +51,10 @@ def sanity(  # noqa: PLR0913  one parameter an option
     unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
     long: Annotated[str, typer.Option(help="window, segments, truncate or refuse.")] = "window",
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of a method or measure.")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Setting of a method or measure; lime.samples=200 is for one alone."
+        ),
     ] = None,
     data_settings: Annotated[
         list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
@@ -97,9 +100,8 @@ def _print(found: "SanitySummary", *, title: str) -> None:
         for line in (line for line in found.lines if line.level == level.name):
             table.add_row(*first, line.method, *(_cell(line.cells.get(name)) for name in DIRECTIONS))
             first = ("", "")
-    console = Console()
-    console.print(table)
-    console.print(LEGEND, style="dim")
+    Console().print(table)
+    say(LEGEND, style="dim")
 
 
 def _cell(cell: "Cell | None") -> str:

@@ -1,15 +1,15 @@
 """Tables of runs, as a terminal, a program or a spreadsheet reads them."""
 
 import csv
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
+
+from whylight.core.printable import to_json
+from whylight.facade.console import Console, put, say
 
 if TYPE_CHECKING:
     from whylight.run.evaluation import Evaluation
@@ -21,6 +21,8 @@ COLUMNS = 4
 """Metrics beside each other; more of them make another table below."""
 COSTS = ("seconds", "forward", "backward")
 THOUSAND = 1024
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""How a text starts that spreadsheets take for a formula."""
 
 
 class TableFormat(StrEnum):
@@ -34,13 +36,18 @@ class TableFormat(StrEnum):
 def print_records(records: "Sequence[Row]", output_format: TableFormat) -> None:
     """Print flat records, one a line."""
     if output_format is TableFormat.json:
-        sys.stdout.write("".join(f"{json.dumps(record)}\n" for record in records))
+        put("".join(f"{to_json(record, allow_nan=True)}\n" for record in records))
         return
     buffer = StringIO()
     writer = csv.DictWriter(buffer, fieldnames=list(records[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(records)
-    sys.stdout.write(buffer.getvalue())
+    writer.writerows({name: _no_formula(value) for name, value in record.items()} for record in records)
+    put(buffer.getvalue())
+
+
+def _no_formula(value: object) -> object:
+    """Put an apostrophe before a text that a spreadsheet would compute; JSON is there for who needs it untouched."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value
 
 
 def print_evaluation(found: "Evaluation", *, title: str, by_outcome: bool) -> None:
@@ -54,12 +61,9 @@ def print_evaluation(found: "Evaluation", *, title: str, by_outcome: bool) -> No
     corpus = found.corpus
     if corpus is not None:
         print_table(corpus, title=f"{title}: all words together", costs=False)
-    console = Console()
-    console.print(
-        "Means over texts with 95 % bootstrap intervals; ↑ higher is better, ↓ lower; cost a text.", style="dim"
-    )
+    say("Means over texts with 95 % bootstrap intervals; ↑ higher is better, ↓ lower; cost a text.", style="dim")
     memory = "" if found.peak_megabytes is None else f", at most {_memory(found.peak_megabytes)} of memory"
-    console.print(f"{found.rows_run:,} distinct inputs in {_duration(found.seconds)}{memory}.", style="dim")
+    say(f"{found.rows_run:,} distinct inputs in {_duration(found.seconds)}{memory}.", style="dim")
 
 
 def print_several(found: "Several", *, title: str) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
-from rich.console import Console
 
 from whylight.cli.explain import parse_settings
 from whylight.core.errors import InputError, SettingError
+from whylight.facade.console import say
 
 if TYPE_CHECKING:
     from whylight.data.dataset import Dataset
@@ -138,15 +138,14 @@ def _one(
     if not processes.is_first():
         return
     receipt = found.receipt
-    console = Console()
     figures = {name: value for name, value in receipt["validation"].items() if name not in ("seconds", "selection")}
     shown = ", ".join(f"{name} {value:.4f}" for name, value in figures.items())
-    console.print(f"{out}: epoch {receipt['best_epoch']:g} of {receipt['epochs_run']:g}; {shown}", highlight=False)
+    say(f"{out}: epoch {receipt['best_epoch']:g} of {receipt['epochs_run']:g}; {shown}")
     if recipe.combine == "alone":
         bounds = receipt["bounds"]
         if bounds is None:
             raise InputError("the training was too short to propose a bound; give it more epochs.")
-        console.print(f"proposed: --bound-train {bounds['train']:.4g} --bound-val {bounds['validation']:.4g}")
+        say(f"proposed: --bound-train {bounds['train']:.4g} --bound-val {bounds['validation']:.4g}")
 
 
 train.__doc__ = f"{train.__doc__}\n{EXAMPLES}"

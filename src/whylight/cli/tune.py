@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from whylight.cli.explain import parse_settings
 from whylight.cli.tables import TableFormat, print_records
 from whylight.cli.train import read_options, train
 from whylight.core.errors import UnmetError
 from whylight.core.registry import OBJECTIVES
+from whylight.facade.console import Console, put, say
 
 if TYPE_CHECKING:
     from whylight.training.tune import Tried, Tuned
@@ -67,13 +66,13 @@ def tune(
         trials=trials,
         architecture=read.architecture,
     )
-    again = f"{repeat(asked, found.receipt['trial']['parameters'])}\n"
+    again = repeat(asked, found.receipt["trial"]["parameters"])
     if output_format is TableFormat.table:
         _print_table(found)
-        sys.stdout.write(f"To repeat the best one: {again}")
+        put(f"To repeat the best one: {again}\n")
     else:
         print_records(_records(found.trials), output_format)
-        sys.stderr.write(again)
+        put(f"{again}\n", stream=sys.stderr)
     if found.receipt["unmet"]:
         raise UnmetError(f"no trial kept the bound; the closest model is in '{found.folder / 'unmet'}'.")
 
@@ -122,13 +121,12 @@ def _records(trials: "Sequence[Tried]") -> list[dict[str, Any]]:
 def _print_table(found: "Tuned") -> None:
     from whylight.training.search import FIGURES  # noqa: PLC0415
 
-    console = Console()
     minimised = f"-{found.minimised}" if found.minimised in FIGURES else found.minimised
     best = found.trials[0].figures
     shown: list[str] = [name for name in ("accuracy", "micro_f1", "mean_average_precision") if name in best]
     shown += ["rest"] if best["rest"] else []
     title = f"{len(found.trials)} trials, the best in {found.folder}"
-    table = Table(title=Text(title), box=None, header_style="bold", pad_edge=False, title_justify="left")
+    table = Table(title=title, box=None, header_style="bold", pad_edge=False, title_justify="left")
     for name in ("trial", *found.trials[0].parameters, f"{minimised} ↓", *shown):
         table.add_column(name, justify="right", overflow="fold")
     for one in found.trials[:SHOWN]:
@@ -136,8 +134,8 @@ def _print_table(found: "Tuned") -> None:
         drawn = [f"{value:.4g}" if isinstance(value, float) else str(value) for value in one.parameters.values()]
         figures = [f"{one.figures[name]:.4f}" if name in one.figures else "-" for name in shown]
         table.add_row(str(one.number), *drawn, value, *figures)
-    console.print(table)
-    console.print(f"{minimised} is minimised: {found.receipt['trial']['because']}.", style="dim")
+    Console().print(table)
+    say(f"{minimised} is minimised: {found.receipt['trial']['because']}.", style="dim")
 
 
 def _value(trial: "Tried") -> str:

@@ -1,1 +1,1 @@
-"""The vocabulary: examples, spans, labels, explanations, plug-ins and errors. Needs numpy only."""
+"""The vocabulary: examples, spans, labels, explanations, plug-ins and errors. Needs numpy and scipy only."""

@@ -1,10 +1,10 @@
 """The result: scores for spans of the text, with the receipt that says how they came about."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from whylight.core import printable
 from whylight.core.arrays import Floats
 from whylight.core.errors import WhylightError
 from whylight.core.evidence import SPANS, evidence as evidence_for
@@ -124,9 +124,7 @@ class Explanation:
         Args:
             evidence: As in `to_dicts`.
         """
-        return "\n".join(
-            json.dumps(one, ensure_ascii=False, allow_nan=False) for one in self.to_dicts(evidence=evidence)
-        )
+        return "\n".join(printable.to_json(one) for one in self.to_dicts(evidence=evidence))
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a pandas frame with one row for each target and feature."""
@@ -178,7 +176,6 @@ class Explanation:
                 "label": self.prediction.label,
                 "probability": self.prediction.probability,
             },
-            "target_probability": probability,
             "features": [
                 {"part": s.part, "start": s.start, "end": s.end, "text": self.example.slice(s), "score": float(v)}
                 for s, v in zip(self.spans, self.row(target), strict=True)

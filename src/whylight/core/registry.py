@@ -3,8 +3,8 @@
     @method(cite="zeiler2014", signed=True)
     def occlusion(game: Game) -> Floats: ...
 
-Command line, Python facade, web forms and documentation are built from these signatures, so that a new file shows up
-everywhere with no other edit.
+The command line, its lists of what there is, and the Python facade are built from these signatures, so that a new file
+shows up everywhere with no other edit.
 """
 
 import inspect

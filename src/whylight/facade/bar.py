@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 
+from whylight.core.printable import one_line
 from whylight.core.progress import listening
+from whylight.facade.console import Console, words
 
 PATIENCE = 2.0
 """Seconds before a bar appears."""
@@ -43,9 +44,9 @@ class _Bar:
 
     def __init__(self, total: int) -> None:
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            words("{task.description}"),
             BarColumn(),
-            TextColumn("{task.fields[number]}/{task.total:.0f}, {task.fields[steps]:,} steps"),
+            words("{task.fields[number]}/{task.total:.0f}, {task.fields[steps]:,} steps"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=Console(stderr=True),
@@ -61,7 +62,7 @@ class _Bar:
     def step(self, title: str) -> None:
         self._number += 1
         self._expected = self._steps = 0
-        self._progress.update(self._task, description=title, number=self._number)
+        self._progress.update(self._task, description=one_line(title), number=self._number)
         self._update()
 
     def expect(self, steps: int) -> None:

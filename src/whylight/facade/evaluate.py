@@ -12,6 +12,7 @@ from whylight.core.registry import METRICS
 from whylight.facade import provide
 from whylight.facade.case import open_case
 from whylight.facade.explain import check_remover, check_score, choice
+from whylight.facade.variants import share_settings
 from whylight.views.classifier import Classifier, Request
 from whylight.views.game import Game
 
@@ -53,7 +54,7 @@ def measure(  # noqa: PLR0913  every argument but two is optional and named
         else:
             argument = "rationale" if kind is Rationale else "other"
             raise InputError(f"the metric '{metric}' needs a {kind.__name__}: pass {argument}=...")
-    values: Floats = spec.function(explanation, *evidence, **spec.complete_settings(settings))
+    values: Floats = spec.function(explanation, *evidence, **share_settings([spec], settings)[0])
     return values
 
 

@@ -122,7 +122,8 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
         long: `window`, `segments`, `truncate` or `refuse`, for texts longer than the model reads.
         pieces: `sum`, `max` or `mean` of the scores of a word's tokens.
         progress: Show a progress bar on work that takes longer than two seconds.
-        **settings: Settings of the methods, e.g. `samples=500`; `layer="all"` explains at every layer of the model.
+        **settings: Settings of the methods, e.g. `samples=500`; `**{"lime.samples": 200}` is for one of them, and wins.
+            `layer="all"` explains at every layer of the model.
 
     Returns:
         An `Explanation` for one text and at most one method, else a list: all methods of the first text, and so on.

@@ -131,7 +131,7 @@ def game(case: Case, request: Request, *, remover: str, encoded: Encoded | None 
     """Build the game of a case, or of one segment of it."""
     whole = encoded or case.encoded
     labels, columns = case.classifier.labels, request.columns
-    # only under a softmax does the score of a label, unless it is the logit, depend on the others
+    # only a softmax makes the score of a label depend on the other labels, and logits come before it
     apart = labels.head != "softmax" or request.space == "logit"
     outcomes = case.classifier.outcomes(
         whole, remover=remover, cache=case.cache, meter=request.meter, columns=columns if apart else None

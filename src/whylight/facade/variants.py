@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from whylight.core.errors import IncompatibleError, unknown
+from whylight.core.errors import IncompatibleError, SettingError, unknown
 from whylight.core.explanation import JsonValue
 from whylight.core.registry import Spec
 from whylight.views.classifier import Classifier, Layered
@@ -32,32 +32,56 @@ def variants(classifier: Classifier, specs: Sequence[Spec], given: Mapping[str, 
     Args:
         classifier: The classifier, which says how many layers it has.
         specs: Methods, and metrics where they are given settings together.
-        given: Settings of any of them; a name that none knows is refused.
+        given: Settings as in `share_settings`.
     """
-    every = asks_for_layers(given)
-    shared = share_settings(specs, {**given, LAYER: None} if every else given)
     made = []
-    for spec, own in zip(specs, shared, strict=True):
-        if every and LAYER in spec.settings:
+    for spec, own in zip(specs, _given_to_each(specs, given), strict=True):
+        if str(own.get(LAYER)) == ALL:
+            settings = spec.complete_settings({**own, LAYER: None})
             layers = range(1, _count(classifier) + 1)
-            made.append([Variant(f"{spec.name}@{layer}", spec, {**own, LAYER: layer}) for layer in layers])
+            made.append([Variant(f"{spec.name}@{layer}", spec, {**settings, LAYER: layer}) for layer in layers])
         else:
-            made.append([Variant(spec.name, spec, own)])
+            made.append([Variant(spec.name, spec, spec.complete_settings(own))])
     return made
 
 
 def asks_for_layers(given: Mapping[str, object]) -> bool:
-    """Say whether settings ask for every layer."""
-    return str(given.get(LAYER)) == ALL
+    """Say whether settings ask for every layer, of all methods or of one."""
+    return any(name.rpartition(".")[2] == LAYER and str(value) == ALL for name, value in given.items())
 
 
 def share_settings(specs: Sequence[Spec], given: Mapping[str, object]) -> list[dict[str, JsonValue]]:
-    """Give each method those of the settings that it knows; a name that none knows is refused."""
+    """Give each method those of the settings that it knows, and complete them; a name that none knows is refused.
+
+    Args:
+        specs: Methods, metrics or objectives.
+        given: Values by `NAME`, for each that has such a setting, or by `OWNER.NAME`, for one, before the former.
+    """
+    return [spec.complete_settings(own) for spec, own in zip(specs, _given_to_each(specs, given), strict=True)]
+
+
+def _given_to_each(specs: Sequence[Spec], given: Mapping[str, object]) -> list[dict[str, object]]:
+    """Return what is given to each: what is said to all, and then what is said to it alone."""
+    by_name = {spec.name: spec for spec in specs}
+    general: dict[str, object] = {}
+    specific: dict[str, dict[str, object]] = {name: {} for name in by_name}
     known = sorted({name for spec in specs for name in spec.settings})
-    for name in given:
-        if name not in known:
-            raise unknown(f"setting of {' or '.join(repr(s.name) for s in specs)}", name, known)
-    return [s.complete_settings({n: v for n, v in given.items() if n in s.settings}) for s in specs]
+    for name, value in given.items():
+        owner, dot, setting = name.rpartition(".")
+        if not dot:
+            if name not in known:
+                raise unknown(f"setting of {' or '.join(map(repr, by_name))}", name, known)
+            general[name] = value
+        elif owner not in by_name:
+            raise SettingError(f"'{name}' is about '{owner}', which is not asked for; asked for: {', '.join(by_name)}.")
+        elif setting not in by_name[owner].settings:
+            raise unknown(f"setting of '{owner}'", setting, by_name[owner].settings)
+        else:
+            specific[owner][setting] = value
+    return [
+        {name: value for name, value in general.items() if name in spec.settings} | specific[spec.name]
+        for spec in specs
+    ]
 
 
 def _count(classifier: Classifier) -> int:

@@ -11,7 +11,8 @@ a model with label attention r is the label's own attention: one row a target. A
 evenly. `layer` l stops there, a = r C_l ... C_1, with the same r.
 
 Defined for layers that end in a norm; others are refused by name.
-Reference: Ferrando et al. 2022. Cost: two forward passes, and N^2 D heads a layer, in blocks of rows.
+Reference: Ferrando et al. 2022. Cost: two forward passes (three with label attention), and N^2 D heads a layer, in
+blocks of rows.
 The published code builds heads x N x N x D tensors, is tied to the modules of three architectures, and cannot read a
 label's own attention.
 """

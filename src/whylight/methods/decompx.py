@@ -22,8 +22,9 @@ part; of a gated MLP the activated gate is one too (ModernBERT), and label atten
 `layer` l takes the parts after l layers and lets the model's own head read them, with its slopes and label attention at
 what it makes of the states after l layers: a_k sums to the logit of the model cut off there.
 
-Reference: Modarressi et al. 2023. Cost: two forward passes, and N times the products of a forward pass. Memory: N^2 D
-numbers, and `memory` less those for what is worked on at once; by default 64 MB, if so much is free.
+Reference: Modarressi et al. 2023. Cost: two forward passes (three with label attention), and N times the products of a
+forward pass. Memory: N^2 D numbers, and `memory` less those for what is worked on at once; by default 64 MB, if so much
+is free.
 The published code is of BERT and RoBERTa; it builds heads x N x N x D tensors, takes the slope 0 at z = 0, adds 1e-12
 to what it divides by, and puts the values' bias of the first layer to the tokens under `token` as well.
 """

@@ -14,14 +14,13 @@ from whylight.report.run_curves import curve_panels
 from whylight.report.run_examples import best_and_worst
 from whylight.report.run_layers import Layers, depths, gathered, layers_of
 from whylight.report.run_rows import BASELINES, Run, choose_metric, data_of, higher_is_better, number, read
-from whylight.report.run_tables import CLEAR, agreement, split_tables, table
+from whylight.report.run_tables import agreement, split_tables, table
+from whylight.run.compare import CLEAR, FEWEST_TEXTS
 from whylight.run.corpus import corpus_summary
 from whylight.run.summary import Summary, metric_of
 from whylight.store.tables import Row
 
 TITLE = "Which method to believe?"
-FEW = 10
-"""Texts below which intervals say little."""
 COLUMNS = 6
 """Metrics beside each other; more of them make another table below, which paper and phones can show."""
 Facts = list[tuple[str, str]]
@@ -77,7 +76,7 @@ def page(folder: Path, *, quality: str | None = None) -> str:
         "metric_receipts": _metric_receipts(run),
         "duration": duration,
         "number": number,
-        "few": FEW,
+        "few": FEWEST_TEXTS,
         "columns": COLUMNS,
     }
     return environment().get_template("run.html").render(variables)

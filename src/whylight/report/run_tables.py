@@ -10,13 +10,13 @@ from whylight.core.arrays import Floats
 from whylight.report.colours import STEPS
 from whylight.report.run_rows import BASELINES, Run, text_values
 from whylight.run.compare import Comparison, compare, select
-from whylight.run.summary import Summary, interval, summarise
+from whylight.run.summary import Summary, summarise
 from whylight.store.tables import RANDOM, Row
 
 Values = dict[str, dict[str, float]]
 """Of one metric, by method and text."""
-CLEAR = 0.05
-"""A difference is clear where the permutation test is below this and the bootstrap interval leaves out 0."""
+STANDS = {"worse": "worse than random", "cannot tell": "cannot tell from random"}
+"""What is said of a method that is not clearly better than random scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,17 @@ class Verdict:
         best: Method with the best mean, baselines aside; None where there is none.
         second: The next one, or None.
         difference: Best minus second, text by text; None where there is nothing to compare.
-        clear: Whether the best is clearly better.
     """
 
     metric: str
     best: str | None
     second: str | None
     difference: Comparison | None
-    clear: bool
+
+    @property
+    def clear(self) -> bool:
+        """Whether the best is clearly better than the second."""
+        return self.difference is not None and self.difference.standing == "better"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,7 @@ def table(explanations: Sequence[Row], scores: Sequence[Row]) -> Table:
         rows = [row for row in scores if row["column"] == metric]
         values = text_values(rows)
         verdicts.append(_verdict(summary, metric, rows, values))
-        found = _near_chance(values, higher=summary.higher_is_better[metric])
-        chance.update({(method, metric): how for method, how in found.items()})
+        chance.update({(method, metric): how for method, how in _near_chance(rows, values).items()})
     texts = len({row["example_id"] for row in explanations})
     return Table(summary, tuple(verdicts), chance, texts)
 
@@ -131,15 +133,14 @@ def _agreement(total: float, count: int) -> Agreement | None:
     return Agreement(tau, int(np.rint(tau * STEPS)), count)
 
 
-def _near_chance(values: Values, *, higher: bool) -> dict[str, str]:
+def _near_chance(rows: Sequence[Row], values: Values) -> dict[str, str]:
     """Say of each method that is not clearly better than random scores, text by text, how it stands to them."""
     chance, stands = values.get(RANDOM, {}), {}
     for method, own in values.items():
-        shared = sorted(own.keys() & chance.keys())
-        if shared and method != RANDOM:
-            cell = interval(np.asarray([own[key] - chance[key] for key in shared]) * (1 if higher else -1))
-            if cell.low <= 0:
-                stands[method] = "worse than random" if cell.high < 0 else "≈ random"
+        if method != RANDOM and own.keys() & chance.keys():
+            (found,) = compare(select(rows, method), select(rows, RANDOM))
+            if found.standing != "better":
+                stands[method] = STANDS[found.standing]
     return stands
 
 
@@ -149,7 +150,6 @@ def _verdict(summary: Summary, metric: str, rows: Sequence[Row], values: Values)
     ranked = sorted((m for m in means if m not in BASELINES), key=lambda m: means[m], reverse=higher)
     best, second = [*ranked, None, None][:2]
     if best is None or second is None or not values[best].keys() & values[second].keys():
-        return Verdict(metric, best, second, None, clear=False)
+        return Verdict(metric, best, second, None)
     (found,) = compare(select(rows, best), select(rows, second))
-    outside = found.difference.low > 0 if higher else found.difference.high < 0
-    return Verdict(metric, best, second, found, clear=outside and found.p_value < CLEAR)
+    return Verdict(metric, best, second, found)

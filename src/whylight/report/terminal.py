@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
 from whylight.core.evidence import SPANS
 from whylight.core.explanation import Explanation
+from whylight.core.printable import clean, one_line
+from whylight.facade.console import Console
 from whylight.report.cards import GLANCE, SAME, Card, Piece, Row, Section, Word, cards
 from whylight.report.colours import STEPS, Scale, scale_of, shades
 from whylight.report.evidence import ELLIPSIS, Decision, Passage, Ranking
@@ -24,8 +25,6 @@ LISTED = 48
 """Characters of an entry in the list of strongest words."""
 FAINTEST = 2
 """Smallest step that is coloured: a terminal cannot show shades as faint as a page can."""
-_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def render(explanations: Sequence[Explanation], *, console: Console, evidence: int = SPANS) -> None:
@@ -45,33 +44,28 @@ def render(explanations: Sequence[Explanation], *, console: Console, evidence: i
         _print(console, _legend(rows, coloured=coloured))
 
 
-def clean(text: str) -> str:
-    """Return a text that cannot steer the terminal: line ends are unified, other control characters replaced."""
-    return _CONTROLS.sub("\ufffd", _LINE_ENDS.sub("\n", text))
-
-
 def _card(card: Card, console: Console, *, place: str) -> None:
-    heading = Text().append(place, style="dim").append(f"{_line(card.label)} {card.probability}", style="bold")
+    heading = Text().append(place, style="dim").append(f"{one_line(card.label)} {card.probability}", style="bold")
     if card.others:
         heading.append(f" and {card.others} more label{'s' if card.others > 1 else ''}")
-    _print(console, heading.append(f"  {_line(card.model)}", style="dim"))
+    _print(console, heading.append(f"  {one_line(card.model)}", style="dim"))
     for note in card.notes:
-        _print(console, Text(f"note: {_line(note)}", style="dim"), indent=2)
+        _print(console, Text(f"note: {one_line(note)}", style="dim"), indent=2)
     console.print()
     listed = card.words > GLANCE or card.labels > 1
     for section in card.sections:
         if section.label is None and section.decisions:
-            labels = ", ".join(f"{_line(label)} ({_decision(one)})" for label, one in section.decisions)
+            labels = ", ".join(f"{one_line(label)} ({_decision(one)})" for label, one in section.decisions)
             _print(console, Text(f"labels: {labels}", style="dim"), indent=2)
         for row in section.rows:
             _row(row, section, console, listed=listed)
 
 
 def _row(row: Row, section: Section, console: Console, *, listed: bool) -> None:
-    heading = Text(_line(row.method), style="bold")
+    heading = Text(one_line(row.method), style="bold")
     if row.caption:
-        heading.append(f" ({_line(row.caption)})", style="not bold dim")
-    about = SAME if section.label is None else f"why {_line(section.label)} ({_chance(section)})?"
+        heading.append(f" ({one_line(row.caption)})", style="not bold dim")
+    about = SAME if section.label is None else f"why {one_line(section.label)} ({_chance(section)})?"
     heading.append(f": {about}", style="not bold")
     if row.same and section.label is not None:
         heading.append(f" [{SAME}]", style="not bold dim")
@@ -114,7 +108,7 @@ def _evidence(found: Ranking, *, pair: bool, width: int) -> list[Text]:
 
 def _passage(one: Passage, *, room: int) -> Text:
     """Return a span with as many words of its surroundings as there is room for."""
-    span = Text(f"\u00bb{_line(one.text)}\u00ab", style="bold")
+    span = Text(f"\u00bb{one_line(one.text)}\u00ab", style="bold")
     span.truncate(room, overflow="ellipsis")
     before, after = _spaced(one.before), _spaced(one.after)
     free = room - span.cell_len
@@ -200,7 +194,7 @@ def _entries(words: Iterable[Word]) -> str:
 
 def _entry(text: str) -> str:
     """Shorten a long entry, and put a bare punctuation mark in quotes: it stands between punctuation."""
-    line = _line(text)
+    line = one_line(text)
     if not any(character.isalnum() for character in line):
         line = f"'{line}'"
     return line if len(line) <= LISTED else line[: LISTED - 1] + "\u2026"
@@ -224,7 +218,3 @@ def _print(console: Console, text: Text, *, indent: int = 0) -> None:
     for line in text.wrap(console, max(20, console.width - indent), overflow="fold"):
         line.rstrip()
         console.print(Text(" " * indent) + line, no_wrap=True, overflow="ignore", crop=False)
-
-
-def _line(text: str) -> str:
-    return " ".join(clean(text).split())

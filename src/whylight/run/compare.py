@@ -1,8 +1,14 @@
-"""Comparing two methods text by text: a difference of means can deceive where a paired one does not."""
+"""Comparing two methods text by text: a difference of means can deceive where a paired one does not.
+
+One rule says everywhere (`whylight compare`, `recommend`, the report) who is better: on at least `FEWEST_TEXTS` texts,
+the bootstrap interval of the paired difference leaves out 0 and the permutation test gives p < `CLEAR`. Where it does
+not hold in either direction, nobody can tell.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +22,11 @@ Measure = tuple[str, str | None]
 """A metric and its remover."""
 FLIPS = 10_000
 """Random sign flips of the permutation test."""
+CLEAR = 0.05
+"""A difference is clear where the permutation test is below this and the bootstrap interval leaves out 0."""
+FEWEST_TEXTS = 10
+"""Texts below which nothing is clear: an interval that is bootstrapped over fewer says little."""
+Standing = Literal["better", "worse", "cannot tell"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +48,14 @@ class Comparison:
     difference: Cell
     p_value: float
     wins: float
+
+    @property
+    def standing(self) -> Standing:
+        """How the first stands to the second by the one rule."""
+        low, high = self.difference.low, self.difference.high
+        if self.difference.texts < FEWEST_TEXTS or self.p_value >= CLEAR or low <= 0 <= high:
+            return "cannot tell"
+        return "better" if (low > 0) == self.higher_is_better else "worse"
 
 
 def compare(first: Sequence[Row], second: Sequence[Row], *, seed: int = 0) -> list[Comparison]:

@@ -69,7 +69,7 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
         zero_non_alphanumeric: Set the scores of features without a letter or digit to 0 before they are measured.
         out: Folder for the tables; a run that was stopped goes on from there.
         progress: Show a progress bar.
-        settings: Settings of methods and metrics, e.g. `{"samples": 200}`.
+        settings: Settings of methods and metrics, e.g. `{"samples": 200, "lime.samples": 500}`, the second for lime.
 
     Returns:
         The rows and their tables: `.summary`, `.corpus`, `.subset(correct=False)`, `.records()`.

@@ -2,10 +2,12 @@
 
 The methods that fit into the budget explain a sample of texts; each is measured by AOPC comprehensiveness and
 sufficiency under two removers, because a deletion metric favours the method that removes words the same way (Pham et
-al. 2022). Per remover, methods are ordered by their mean rank over the two metrics. What a paired test cannot tell
-apart is said.
+al. 2022). Per remover, methods are ordered by their mean rank over the two metrics. One is clearly better than another
+where it is so by both metrics, by the rule of `run/compare.py`; what that cannot tell apart is said. Below the fewest
+texts of that rule there is no ranking, but what would make one possible.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +19,7 @@ from whylight.core.registry import METHODS
 from whylight.data.dataset import Dataset, Record
 from whylight.facade.compatible import compatible
 from whylight.facade.explain import Options, explain_case
-from whylight.run.compare import compare, select
+from whylight.run.compare import FEWEST_TEXTS, Standing, compare, select
 from whylight.run.one import open_bench, work
 from whylight.run.plan import Plan, make_plan
 from whylight.run.summary import Summary, summarise
@@ -28,8 +30,6 @@ from whylight.views.game import Game
 MEASURES = ("aopc_comprehensiveness", "aopc_sufficiency")
 TRIAL_SHARE = 0.2
 """Share of the budget for finding out what methods cost."""
-FEWEST_TEXTS = 10
-"""A method that would leave time for fewer texts than this is too slow for the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Recommendation:
     Attributes:
         texts: How many texts were measured.
         summary: The table behind the ranking.
-        rankings: For each remover, methods from best to worst.
+        rankings: For each remover, methods from best to worst; empty where there were too few texts to tell.
         left_out: Methods that were too slow for the budget, or not even tried in it.
         findings: What was found, and what could not be told, in sentences.
     """
@@ -68,8 +68,10 @@ def recommend(
         seed: Of the order of texts.
         clock: Where the time comes from.
     """
-    if budget <= 0:
+    if not budget > 0:  # nan is not, either
         raise SettingError(f"the budget must be above 0 seconds, not {budget:g}.")
+    if len(data) < FEWEST_TEXTS:  # no budget would help
+        return Recommendation(0, Summary((), {}, ()), {}, (), (_too_few(0, data, budget=budget),))
     removers, started = _two_removers(classifier), clock()
     records = [data[int(i)] for i in np.random.default_rng(seed).permutation(len(data))]
     methods, left_out = _affordable(classifier, data, records[0], budget=budget, clock=clock)
@@ -86,6 +88,8 @@ def recommend(
         scores += done.scores
         texts += 1
     summary = summarise(explanations, scores)
+    if texts < FEWEST_TEXTS:
+        return Recommendation(texts, summary, {}, left_out, (_too_few(texts, data, budget=budget),))
     rankings = {remover: _ranking(summary, remover, several=len(removers) > 1) for remover in removers}
     findings = _findings(scores, rankings, texts=texts)
     return Recommendation(texts, summary, rankings, left_out, findings)
@@ -113,7 +117,7 @@ def _plan(classifier: Classifier, data: Dataset, methods: Sequence[str], remover
 def _affordable(
     classifier: Classifier, data: Dataset, record: Record, *, budget: float, clock: Callable[[], float]
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Time methods on one text; keep the cheapest that leave time for enough texts, half of it for measuring."""
+    """Time methods on one text, and what measuring one takes; keep the cheapest that leave time for enough texts."""
     works = [name for name, reason in compatible(classifier).items() if reason is None and name != RANDOM]
     works.sort(key=lambda name: Game in METHODS[name].consumes)  # few passes first, so that a small budget tries those
     plan = _plan(classifier, data, works, [])
@@ -122,18 +126,24 @@ def _affordable(
     explain_case(bench.case, METHODS[works[0]], METHODS[works[0]].complete_settings({}), options)  # warms the model up
     seconds: dict[str, float] = {}
     started = clock()
+    work(classifier, record, _plan(classifier, data, [], _two_removers(classifier)), run="recommend")  # random alone
+    measuring = clock() - started
     for name in works:
         if seconds and clock() - started > TRIAL_SHARE * budget:
             break
         receipt = explain_case(bench.case, METHODS[name], METHODS[name].complete_settings({}), options).provenance
         seconds[name] = receipt.seconds
     kept: list[str] = []
+    left = (1 - TRIAL_SHARE) * budget / FEWEST_TEXTS - measuring  # for one text, once random scores are measured
     for name in sorted(seconds, key=seconds.__getitem__):
-        if 2 * FEWEST_TEXTS * (sum(seconds[one] for one in kept) + seconds[name]) <= (1 - TRIAL_SHARE) * budget:
-            kept.append(name)
+        left -= seconds[name] + measuring
+        if left < 0:
+            break
+        kept.append(name)
     if not kept:
-        cheapest = 2 * FEWEST_TEXTS * min(seconds.values()) / (1 - TRIAL_SHARE)
-        raise InputError(f"{budget:g} seconds are too few for any method on {FEWEST_TEXTS} texts; try {cheapest:.0f}.")
+        cheapest = FEWEST_TEXTS * (min(seconds.values()) + 2 * measuring) / (1 - TRIAL_SHARE)
+        enough = math.ceil(cheapest)
+        raise InputError(f"{budget:g} seconds are too few for any method on {FEWEST_TEXTS} texts; try {enough}.")
     return kept, tuple(name for name in works if name not in kept)
 
 
@@ -149,34 +159,69 @@ def _ranking(summary: Summary, remover: str, *, several: bool) -> list[str]:
     return [names[i] for i in ranks.argsort(kind="stable")]
 
 
+def _too_few(texts: int, data: Dataset, *, budget: float) -> str:
+    """Say that there is no answer yet, and what would give one."""
+    if len(data) < FEWEST_TEXTS:
+        return (
+            f"cannot tell: '{data.name}' ({data.split}) has {_texts(len(data))}, and a ranking needs at least "
+            f"{FEWEST_TEXTS}; give more texts."
+        )
+    enough = math.ceil(budget * FEWEST_TEXTS / texts)
+    return (
+        f"cannot tell: {budget:g} seconds were enough for {_texts(texts)}, and a ranking needs at least "
+        f"{FEWEST_TEXTS}; give more time, about --budget {enough}."
+    )
+
+
 def _findings(scores: Sequence[Row], rankings: dict[str, list[str]], *, texts: int) -> tuple[str, ...]:
     """Put the ranking, its flips and its limits into words."""
-    firsts = {remover: ranking[0] for remover, ranking in rankings.items()}
     found = []
-    if len(set(firsts.values())) == 1:
-        found.append(f"{next(iter(firsts.values()))} is first under {' and under '.join(firsts)}.")
+    poor = {remover: _not_better_than_random(scores, remover, ranking) for remover, ranking in rankings.items()}
+    hopeless = [remover for remover, ranking in rankings.items() if set(ranking) <= {*poor[remover], RANDOM}]
+    if hopeless:
+        found.append(
+            f"cannot tell under {' or under '.join(hopeless)}: no method is clearly better than random on "
+            f"{_texts(texts)}; more texts, and the budget for them, would decide it."
+        )
     else:
-        each = ", ".join(f"{method} under {remover}" for remover, method in firsts.items())
-        found.append(f"the ranking flips with the remover ({each}): trust neither without a reason for one remover.")
+        found.append(_first(rankings))
     for remover, ranking in rankings.items():
-        own = [row for row in scores if row["remover"] == remover]
-        alike = [name for name in ranking[1:] if name != RANDOM and not _clearly_better(own, ranking[0], name)]
+        alike = [name for name in ranking[1:] if name != RANDOM and not _better(scores, remover, ranking[0], name)]
         if alike:
-            found.append(
-                f"under {remover}, {texts} text{'s' * (texts > 1)} cannot tell {ranking[0]} from {', '.join(alike)}."
-            )
-        poor = [name for name in ranking if name != RANDOM and not _clearly_better(own, name, RANDOM)]
-        if poor:
-            found.append(f"under {remover}, not clearly better than random: {', '.join(poor)}.")
+            found.append(f"under {remover}, {_texts(texts)} cannot tell {ranking[0]} from {', '.join(alike)}.")
+        if poor[remover]:
+            found.append(f"under {remover}, not clearly better than random: {', '.join(poor[remover].values())}.")
     return tuple(found)
 
 
-def _clearly_better(scores: Sequence[Row], first: str, second: str) -> bool:
-    """Say whether the first beats the second in one metric by a paired interval, and loses clearly in none."""
-    better, worse = False, False
-    for one in compare(select(scores, first), select(scores, second)):
-        low, high = (one.difference.low, one.difference.high)
-        if not one.higher_is_better:
-            low, high = -high, -low
-        better, worse = better or low > 0, worse or high < 0
-    return better and not worse
+def _first(rankings: dict[str, list[str]]) -> str:
+    firsts = {remover: ranking[0] for remover, ranking in rankings.items()}
+    if len(set(firsts.values())) == 1:
+        return f"{next(iter(firsts.values()))} is first under {' and under '.join(firsts)}."
+    each = ", ".join(f"{method} under {remover}" for remover, method in firsts.items())
+    return f"the ranking flips with the remover ({each}): trust neither without a reason for one remover."
+
+
+def _not_better_than_random(scores: Sequence[Row], remover: str, ranking: Sequence[str]) -> dict[str, str]:
+    """Return the methods that are not clearly better than random by both metrics, with what stands against them."""
+    poor = {}
+    for name in ranking:
+        stands = {} if name == RANDOM else _standings(scores, remover, name, RANDOM)
+        worse = [metric for metric, one in stands.items() if one == "worse"]
+        if any(one != "better" for one in stands.values()):
+            poor[name] = f"{name} (worse by {' and '.join(worse)})" if worse else name
+    return poor
+
+
+def _better(scores: Sequence[Row], remover: str, first: str, second: str) -> bool:
+    """Say whether the first is clearly better than the second by both metrics."""
+    return all(one == "better" for one in _standings(scores, remover, first, second).values())
+
+
+def _standings(scores: Sequence[Row], remover: str, first: str, second: str) -> dict[str, Standing]:
+    own = [row for row in scores if row["remover"] == remover]
+    return {one.metric: one.standing for one in compare(select(own, first), select(own, second))}
+
+
+def _texts(count: int) -> str:
+    return f"{count} text{'' if count == 1 else 's'}"

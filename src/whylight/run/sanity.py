@@ -145,7 +145,8 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
         seed: Of the first draw of weights, and of resampling; methods take theirs from `settings`.
         options: What else is asked of every method alike.
         progress: Show a progress bar.
-        settings: Settings of the methods and of the three measures, e.g. `{"samples": 200, "scale": "none"}`.
+        settings: Settings of the methods and of the three measures, e.g. `{"samples": 200, "lime.samples": 500,
+            "scale": "none"}`; one with a dot is for that method or measure alone.
 
     Returns:
         A line for each method and level.

@@ -96,7 +96,7 @@ def evaluate_several(
         raise SettingError(f"the number of seeds must be at least 1, not {seeds}.")
     if len(models) * seeds < FEWEST:
         raise InputError("one model with one seed has no spread; give several models, or --seeds above 1.")
-    first = int(str(question.settings.get("seed", 0)))
+    first = _first_seed(question.settings)
     seeded = any("seed" in METHODS[name].settings for name in (*question.methods, RANDOM))
     evaluations: dict[str, Evaluation] = {}
     for number, (name, opened) in enumerate(models.items()):
@@ -108,6 +108,14 @@ def evaluate_several(
             folder = None if out is None else out / variant
             evaluations[variant] = answer(classifier, data, own, out=folder, progress=progress)
     return summarise_several(evaluations)
+
+
+def _first_seed(settings: Mapping[str, object]) -> int:
+    """Return the seed that the variants count from; one method's own would be the same in all of them."""
+    for name in settings:
+        if name.endswith(".seed"):
+            raise SettingError(f"every variant has a seed of its own, which '{name}' would undo; set 'seed' alone.")
+    return int(str(METHODS[RANDOM].settings["seed"].parse(settings.get("seed", 0))))
 
 
 def summarise_several(evaluations: dict[str, Evaluation]) -> Several:

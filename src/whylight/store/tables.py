@@ -87,7 +87,8 @@ def write(path: Path, rows: Sequence[Row], schema: pa.Schema) -> None:
     table = pa.Table.from_pylist(list(rows), schema=schema)
     beside = path.with_name(f".{path.name}-{os.getpid()}")  # not mkstemp, whose files nobody else may read
     try:
-        pq.write_table(table, beside)
+        with beside.open("wb") as file:  # pyarrow itself cannot open every name that a file may have
+            pq.write_table(table, file)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
@@ -98,7 +99,8 @@ def read(path: Path) -> list[Row]:
     if not path.is_file():
         return []
     try:
-        rows: list[Row] = pq.read_table(path).to_pylist()
+        with path.open("rb") as file:
+            rows: list[Row] = pq.read_table(file).to_pylist()
     except pa.ArrowInvalid:
         raise InputError(f"'{path}' is not a Parquet table.") from None
     return rows

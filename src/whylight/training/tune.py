@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 
 from whylight.core.errors import InputError, ModelError, SettingError, UnmetError
 from whylight.core.explanation import JsonValue
 from whylight.data.dataset import Dataset
+from whylight.facade.console import Console, words
 from whylight.models.prepare import Architecture
 from whylight.training.folder import claimed, write_text
 from whylight.training.recipe import Recipe
@@ -286,7 +286,7 @@ def _opened(folder: Path, question: str) -> Iterator[optuna.Study]:
 def _bar(total: int, *, shown: bool) -> Iterator[Callable[[float], None]]:
     """Show how many trials are done, if a person is watching."""
     columns = (
-        TextColumn("trial {task.fields[now]} of {task.total:g}"),
+        words("trial {task.fields[now]} of {task.total:g}"),
         BarColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),

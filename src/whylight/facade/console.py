@@ -1,0 +1,59 @@
+"""The one door through which text leaves for a terminal.
+
+Nothing else in the package prints: a test looks for it. What is handed over as a string is a text and never markup; all
+that comes out is clean (`core/printable.py`), but for the colours that we choose ourselves.
+"""
+
+import sys
+from collections.abc import Iterable
+from io import TextIOWrapper
+from typing import Any, TextIO
+
+import rich.console
+from rich.progress import TextColumn
+from rich.segment import Segment
+from rich.text import Text
+
+from whylight.core.printable import clean, one_line
+
+
+class Console(rich.console.Console):
+    """A terminal that shows what it is given: no markup, no emoji names, no colours but the given style.
+
+    Strings (printed ones, cells, titles) are cleaned before they are measured, so that columns stay aligned; whatever
+    is left in other things, such as a `Text`, is cleaned on its way out.
+    """
+
+    def render_str(self, text: str, *, style: Any = "", **given: Any) -> Text:  # noqa: ANN401  as rich has it
+        """Return a string as one line of plain text."""
+        return Text(one_line(text), style=style, justify=given.get("justify"), overflow=given.get("overflow"))
+
+    def render(
+        self, renderable: rich.console.RenderableType, options: rich.console.ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield the pieces of what is shown, each of them clean; commands are those that rich itself gives."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else Segment(clean(piece.text), piece.style)
+
+
+def say(text: str, *, style: str | None = None, wrapped: bool = True) -> None:
+    """Print one line to standard output; a long one is wrapped, unless it is to be copied."""
+    Console().print(text, style=style, soft_wrap=not wrapped)
+
+
+def put(content: str, *, stream: TextIO | None = None) -> None:
+    """Write what a program reads (JSON, CSV, HTML, a command) as it is, or clean if the stream is a terminal."""
+    stream = sys.stdout if stream is None else stream
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(encoding="utf-8")  # whatever the terminal's own encoding could not hold
+    stream.write(clean(content) if stream.isatty() else content)
+
+
+def complain(text: str) -> None:
+    """Write one line to standard error, after the name of the program; it is not wrapped."""
+    sys.stderr.write(f"whylight: {one_line(text)}\n")
+
+
+def words(template: str) -> TextColumn:
+    """Return a column of a progress bar that shows text, such as `{task.description}`."""
+    return TextColumn(template, markup=False)

@@ -1,0 +1,120 @@
+"""What README and the head of each file say about the cost of a method is what its receipt says."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import quick
+import tiny
+from whylight.core.registry import METHODS
+from whylight.facade.explain import explain
+
+README = Path(__file__).parents[1] / "README.md"
+TEXT = " ".join(word for word in tiny.WORDS if word.isalpha())[:120].rsplit(" ", 1)[0]
+SEVERAL = 0.8
+"""Of what is drawn at random, at least this share is distinct on a text of this length."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a question is: features, tokens, labels."""
+
+    n: int
+    tokens: int
+    labels: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What is written in README and in the module, and the numbers that stand for it."""
+
+    readme: str
+    module: str
+    forward: Callable[[Size], int]
+    backward: Callable[[Size], int] = lambda _: 0
+    drawn: bool = False
+
+
+def each(number: int) -> Callable[[Size], int]:
+    return lambda size: number * size.labels
+
+
+ONE = ("1 forward, 1 backward", "one forward pass, one backward pass a target", lambda _: 1, each(1))
+TWO = "two forward passes (three with label attention), and "
+COSTS = {
+    "random": Cost("0", "nothing", lambda _: 0),
+    "occlusion": Cost("n + 1 forward", "one forward pass a feature, and one", lambda size: size.n + 1),
+    "lime": Cost("≤ 501 forward", "`samples` + 1 forward passes", lambda _: 501, drawn=True),
+    "kernel_shap": Cost(
+        "≤ 502 forward, or 4 n + 2 where that is more", "`samples` + 2 forward passes", lambda _: 502, drawn=True
+    ),
+    "shapley_sampling": Cost(
+        "≤ 25 (n - 1) + 2 forward", "`permutations` x (n - 1) + 2 forward passes",
+        lambda size: 25 * (size.n - 1) + 2, drawn=True,
+    ),
+    "saliency": Cost(*ONE),
+    "input_x_gradient": Cost(*ONE),
+    "integrated_gradients": Cost(
+        "52 forward, 50 backward", "`steps` + 2 forward passes, `steps` backward passes a target",
+        lambda _: 52, each(50),
+    ),
+    "sequential_integrated_gradients": Cost(
+        "1 forward a token, and 1", "one forward pass a token and one", lambda size: size.tokens + 1
+    ),
+    "gradient_shap": Cost(
+        "52 forward, 50 backward", "`samples` + 2 forward passes, `samples` backward passes a target",
+        lambda _: 52, each(50),
+    ),
+    "deeplift": Cost("4 forward, 2 backward", "4 forward passes, 2 backward passes a target", lambda _: 4, each(2)),
+    "attention": Cost("1 forward", "one forward pass", lambda _: 1),
+    "attention_rollout": Cost("1 forward", "one forward pass", lambda _: 1),
+    "attgrad": Cost(*ONE),
+    "attingrad": Cost(
+        "2 forward, 1 backward", "two forward passes, one backward pass a target", lambda _: 2, each(1)
+    ),
+    "alti": Cost("2 forward, n^2 products a layer", f"{TWO}N^2 D heads a layer", lambda _: 2),
+    "globenc": Cost("2 forward, n^2 products a layer", f"{TWO}N^2 D heads a layer", lambda _: 2),
+    "decompx": Cost("2 forward, n times the products of one", f"{TWO}N times the products", lambda _: 2),
+    "decompx_linear": Cost(*ONE),
+}  # fmt: skip
+LABEL_ATTENTION = {"attention_rollout": 2, "alti": 3, "globenc": 3, "decompx": 3}
+"""Forward passes where the module names another number for label attention."""
+
+
+def table() -> dict[str, str]:
+    """Return the column of costs in README, by method."""
+    rows = (line.split("|")[1:-1] for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("| `"))
+    return {row[0].strip(" `"): row[3].strip() for row in rows if len(row) == 5}
+
+
+def test_every_method_has_its_line() -> None:
+    assert set(table()) == set(COSTS) == set(METHODS.names())
+
+
+@pytest.mark.parametrize("name", sorted(COSTS))
+def test_the_receipt_says_what_is_written(name: str) -> None:
+    cost, head = COSTS[name], re.sub(r"\s+", " ", str(import_module(f"whylight.methods.{name}").__doc__))
+    assert table()[name] == cost.readme
+    assert f"Cost: {cost.module}" in head
+    clf = quick.classifier("bert", num_labels=3, head="sigmoid")
+    for labels in ([0], [0, 2]):
+        found: Any = explain(clf, TEXT, method=name, target=labels)
+        size = Size(len(found.spans), len(clf.tokenizer(TEXT, add_special_tokens=False)["input_ids"]), len(labels))
+        assert size.n > 15
+        forward, backward = cost.forward(size), cost.backward(size)
+        assert found.provenance.backward_passes == backward
+        if cost.drawn:
+            assert SEVERAL * forward <= found.provenance.forward_passes <= forward
+        else:
+            assert found.provenance.forward_passes == forward
+
+
+@pytest.mark.parametrize("name", sorted(LABEL_ATTENTION))
+def test_label_attention_costs_what_is_written(name: str) -> None:
+    found: Any = explain(quick.classifier("plm_ca"), "a good film", method=name)
+    assert found.provenance.forward_passes == LABEL_ATTENTION[name]
