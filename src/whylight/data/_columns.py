@@ -17,6 +17,8 @@ TEXTS = ("text", "words", "tokens")
 _GROUPS = (("rationale", "rationales"), ("label", "labels"), ("text",), ("pair",), ("split",))
 """Columns whose loss would change what the record says; those of a group stand for each other."""
 KNOWN = (*(name for group in _GROUPS for name in group), "id", "words", "tokens", "pair_words", "pair_tokens")
+PLAIN = ("text", "pair", "label", "split", "id")
+"""Columns that hold one value each."""
 _CLOSE = 0.8
 _LONGEST = 40
 """Longer names are slips of nothing."""

@@ -26,7 +26,7 @@ MAX_FILE_BYTES = 4 * 2**30
 """Largest file, unpacked."""
 MAX_EXPANSION = 100
 """How many times its own size a packed file may unpack to; texts pack to a third or a tenth."""
-ALWAYS_UNPACKED = 16 * 2**20
+ALWAYS_UNPACKED = 4 * 2**20
 """Bytes that a packed file may hold whatever its own size."""
 NAMED = 3
 """Dropped records that are named in the notes."""
@@ -168,6 +168,10 @@ class Reading:
         """Say that a file is too large, as the end of a sentence."""
         return f"holds more than {self.max_file_bytes:,} bytes; 'max_file_bytes' is the setting for more"
 
+    def too_packed(self) -> str:
+        """Say that a file unpacks to too much, as the end of a sentence."""
+        return f"unpacks to more than {self.max_expansion:,} times its size; 'max_expansion' is the setting for more"
+
     def _check_length(self, stream: io.BufferedIOBase, line: bytes) -> None:
         """Refuse a line that is too long, of which `line` is the beginning; the stream goes on behind it."""
         if len(line) <= self.max_record_bytes:
@@ -207,8 +211,7 @@ class _Bounded(io.RawIOBase):
         if self._total > limits.max_file_bytes:
             raise InputError(f"'{shown(self._path)}' {limits.too_large()}.")
         if self._packed and self._total > max(ALWAYS_UNPACKED, limits.max_expansion * self._file.tell()):
-            problem = f"unpacks to more than {limits.max_expansion:,} times its size"
-            raise InputError(f"'{shown(self._path)}' {problem}; 'max_expansion' is the setting for more.")
+            raise InputError(f"'{shown(self._path)}' {limits.too_packed()}.")
         return found
 
     def close(self) -> None:

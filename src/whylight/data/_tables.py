@@ -9,11 +9,10 @@ from typing import Any
 
 from whylight.core.errors import InputError
 from whylight.data._checks import Flaw, is_whole, shown
-from whylight.data._columns import KNOWN, TEXTS, meant_by
-from whylight.data._reading import Reading
+from whylight.data._columns import KNOWN, PLAIN, TEXTS, meant_by
+from whylight.data._reading import ALWAYS_UNPACKED, Reading
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".tsv", ".parquet")
-_BATCH_BYTES = 64 * 2**20
 _BATCH_ROWS = 1024
 Row = Mapping[str, Any]
 
@@ -81,7 +80,9 @@ def _cells(file: Path, reading: Reading, delimiter: str) -> Iterator[tuple[int, 
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            raise InputError(f"'{shown(file)}' is not a table: {error} at line {reader.line_num}.") from None
+            raise InputError(
+                f"'{shown(file)}' is not a table: {shown(str(error))} at line {reader.line_num}."
+            ) from None
         finally:
             csv.field_size_limit(limit)
         if cells is None:
@@ -95,16 +96,14 @@ def _parquet(file: Path, reading: Reading) -> Iterator[tuple[int, Row]]:
         parquet = import_module("pyarrow.parquet")
     except ImportError:
         raise InputError("Parquet is read with pyarrow, which is not installed: pip install pyarrow.") from None
-    number = 0
     try:
         with parquet.ParquetFile(file) as opened:
-            for batch in _batches(file, opened, reading):
-                for row in batch:
-                    number += 1
-                    if any(isinstance(one, str) and len(one) > reading.max_record_bytes for one in row.values()):
-                        reading.drop(file, number, Flaw(reading.too_long()), unit="row")
-                    else:
-                        yield number, row
+            names = list(opened.schema_arrow.names)
+            _check_columns(file, names)
+            _check_size(file, opened.metadata, reading)
+        # a value that is repeated a million times is kept once
+        with parquet.ParquetFile(file, read_dictionary=[name for name in names if name in PLAIN]) as opened:
+            yield from _parquet_rows(file, opened, reading)
     except InputError:
         raise
     except (OSError, ValueError, NotImplementedError, OverflowError, KeyError, TypeError) as error:  # pyarrow's own
@@ -112,26 +111,30 @@ def _parquet(file: Path, reading: Reading) -> Iterator[tuple[int, Row]]:
         raise InputError(f"'{shown(file)}' cannot be read as Parquet: {reason}.") from None
 
 
-def _batches(file: Path, opened: Any, reading: Reading) -> Iterator[list[dict[str, Any]]]:  # noqa: ANN401  as above
-    """Yield rows, some at a time; columns that are not read are there by name alone."""
+def _check_size(file: Path, metadata: Any, reading: Reading) -> None:  # noqa: ANN401  an optional library
+    """Refuse a file whose pages unpack to too much; columns are not asked, since damaged ones end the process."""
+    total = sum(int(metadata.row_group(i).total_byte_size) for i in range(metadata.num_row_groups))
+    if total > reading.max_file_bytes:
+        raise InputError(f"'{shown(file)}' {reading.too_large()}.")
+    if total > max(ALWAYS_UNPACKED, reading.max_expansion * file.stat().st_size):
+        raise InputError(f"'{shown(file)}' {reading.too_packed()}.")
+
+
+def _parquet_rows(file: Path, opened: Any, reading: Reading) -> Iterator[tuple[int, Row]]:  # noqa: ANN401  as above
+    """Yield rows; columns that are not read are there by name alone."""
     names = list(opened.schema_arrow.names)
-    _check_columns(file, names)
     others = dict.fromkeys(name for name in names if name not in KNOWN)
-    total = 0
-    for batch in opened.iter_batches(
-        batch_size=_batch_rows(opened.metadata), columns=[name for name in names if name in KNOWN]
-    ):
-        total += batch.nbytes
-        if total > reading.max_file_bytes:
-            raise InputError(f"'{shown(file)}' {reading.too_large()}.")
-        yield [{**row, **others} for row in batch.to_pylist()]
-
-
-def _batch_rows(metadata: Any) -> int:  # noqa: ANN401  an optional library
-    """Return how many rows at a time stay within memory, even if each holds the largest value of its column.
-
-    A value is no larger than the pages of its column; a small file may repeat one large value a million times.
-    """
-    groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
-    sizes = [int(group.column(j).total_uncompressed_size) for group in groups for j in range(group.num_columns)]
-    return max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(1, *sizes, 1)))
+    known = [name for name in names if name in KNOWN]
+    total, number = 0, 0
+    for batch in opened.iter_batches(batch_size=_BATCH_ROWS, columns=known):
+        for i in range(batch.num_rows):
+            number += 1
+            row = {name: column[i].as_py() for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+            sizes = [len(value) for value in row.values() if isinstance(value, str)]
+            total += sum(sizes)
+            if total > reading.max_file_bytes:
+                raise InputError(f"'{shown(file)}' {reading.too_large()}.")
+            if max(sizes, default=0) > reading.max_record_bytes:
+                reading.drop(file, number, Flaw(reading.too_long()), unit="row")
+            else:
+                yield number, {**row, **others}
