@@ -67,7 +67,7 @@ def files(
     names = SPLIT_FILES.get(split, (split,))
     file = path if path.is_file() else _file_of_split(path, names)
     marks = Marks(vote, keep_going=invalid == "drop", counts=Counter())
-    found = _File(names, Columns(frozenset(name.strip() for name in ignore.split(","))), marks)
+    found = _File(names, Columns(frozenset(form for name in ignore.split(",") for form in (name, name.strip()))), marks)
     for line, row in rows(file, reading):
         try:
             found.take(line, found.columns.read(row))
