@@ -124,8 +124,8 @@ def answer(
 def _disjoint(tune: Dataset, data: Dataset) -> Dataset:
     if shared := tune.shared_with(data):
         raise InputError(
-            f"{len(shared)} texts are in both the tuning and the evaluated data: {named(shared)}; leave them out with "
-            "--drop-duplicates, in Python tune.without(data)."
+            f"{len(shared)} texts are in both the tuning and the evaluated data: {named(shared)}; they must be "
+            "disjoint: leave them out with --drop-duplicates, in Python tune.without(data)."
         )
     if not len(tune):
         raise InputError(f"no text of '{tune.name}' ({tune.split}) has a rationale to tune a boundary on.")
