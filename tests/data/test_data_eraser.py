@@ -24,7 +24,8 @@ def _row(*evidences: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 def _folder(path: Path, *rows: dict[str, Any], split: str = "test") -> str:
     (path / "docs").mkdir(exist_ok=True)
-    (path / "docs" / "one.txt").write_bytes(DOCUMENT.encode())
+    for name in ("one.txt", "two.txt"):
+        (path / "docs" / name).write_bytes(DOCUMENT.encode())
     (path / f"{split}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return f"eraser:{path}"
 
@@ -50,7 +51,7 @@ def test_labels_are_those_of_all_splits_and_keep_their_names_outside_sentiment(t
 
 
 def test_evidence_that_does_not_fit_is_counted(tmp_path: Path) -> None:
-    spec = _folder(tmp_path, _row(_evidence(0, 2, "the plott"), _evidence(3, 3, "")), _row(annotation_id="one.txt"))
+    spec = _folder(tmp_path, _row(_evidence(0, 2, "the plott"), _evidence(3, 3, "")), _row(annotation_id="two.txt"))
     data = dataset(spec)
     assert [len(record.rationales) for record in data] == [1, 0]
     assert "1 evidence texts are not those of their tokens; the token ranges are taken" in data.notes
@@ -58,7 +59,7 @@ def test_evidence_that_does_not_fit_is_counted(tmp_path: Path) -> None:
 
 
 def test_queries_become_the_pair_where_they_differ(tmp_path: Path) -> None:
-    spec = _folder(tmp_path, _row(), _row(query="is it long ?"))
+    spec = _folder(tmp_path, _row(), _row(annotation_id="two.txt", query="is it long ?"))
     data = dataset(spec)
     example = data[1].example
     assert example.pair == "is it long ?"

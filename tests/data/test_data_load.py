@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from whylight.core.errors import InputError, SettingError, WhylightError
+from whylight.data._reading import Reading
 from whylight.data.load import dataset
 from whylight.data.registry import CORPORA
 
@@ -47,7 +48,8 @@ def test_every_corpus_of_the_design_is_registered_with_path_and_split() -> None:
     assert set(CORPORA.names()) >= DESIGNED
     for name in CORPORA.names():
         spec = CORPORA[name]
-        assert spec.consumes == (Path, str)
+        reads = name not in ("planted", "discharge")
+        assert spec.consumes == ((Path, str, Reading) if reads else (Path, str))
         assert spec.summary
         assert set(spec.facts) == {"cite", "splits", "needs_path"}
 

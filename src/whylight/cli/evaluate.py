@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from whylight.cli.data import DropBroken, read, say_losses
 from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.tables import TableFormat, print_evaluation, print_records, print_several
 from whylight.facade.console import complain
@@ -72,6 +73,10 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     data_settings: Annotated[
         list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
     ] = None,
+    drop_broken: DropBroken = False,
+    drop_duplicates: Annotated[
+        bool, typer.Option("--drop-duplicates", help="Do not tune on texts that are among those evaluated.")
+    ] = False,
     output_format: Annotated[TableFormat, typer.Option("--format", help="table, json or csv.")] = TableFormat.table,
     out: Annotated[
         Path | None, typer.Option(help="Folder for Parquet tables; a stopped run goes on from there.")
@@ -79,18 +84,19 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Measure methods on a data set: one table with intervals, beside `random` and `human`."""
-    from whylight.data.load import dataset  # noqa: PLC0415  torch loads only when it is needed
-    from whylight.facade.explain import Options  # noqa: PLC0415
+    from whylight.facade.explain import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.run.evaluate import Question, answer  # noqa: PLC0415
     from whylight.run.several import evaluate_several, model_names  # noqa: PLC0415
 
-    for_data = parse_settings(data_settings or [])
-    records = dataset(data, split=split, **for_data)
+    records = read(data, split=split, settings=data_settings, drop_broken=drop_broken)
     records = records if sample is None else records.sample(sample, seed=seed)
     tuning = None
     if tune is not None:
-        tuning = dataset(data, split=tune, **for_data).sample(tune_sample, seed=seed + TUNING_SEED)
+        tuning = read(data, split=tune, settings=data_settings, drop_broken=drop_broken)
+        tuning = tuning.without(records) if drop_duplicates else tuning
+        tuning = tuning.sample(tune_sample, seed=seed + TUNING_SEED)
+    say_losses(records, *([] if tuning is None else [tuning]))
     _warn_of_one_class(records)
     question = Question(
         methods=method or DEFAULT_METHODS,

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from whylight.cli.explain import parse_head, parse_settings
+from whylight.cli.data import DropBroken, read, say_losses
+from whylight.cli.explain import parse_head
 from whylight.cli.tables import print_table
 from whylight.facade.console import say
 
@@ -21,6 +22,7 @@ def recommend(  # noqa: PLR0913  one parameter an option
     data_settings: Annotated[
         list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
     ] = None,
+    drop_broken: DropBroken = False,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Say which method names the words that matter to this model, and what could not be told.
@@ -29,11 +31,11 @@ def recommend(  # noqa: PLR0913  one parameter an option
 
     whylight recommend --model ./my-model --data reviews.jsonl --budget 300
     """
-    from whylight.data.load import dataset  # noqa: PLC0415  torch loads only when it is needed
-    from whylight.models.load import load  # noqa: PLC0415
+    from whylight.models.load import load  # noqa: PLC0415  torch loads only when it is needed
     from whylight.run.recommend import recommend as find  # noqa: PLC0415
 
-    records = dataset(data, split=split, **parse_settings(data_settings or []))
+    records = read(data, split=split, settings=data_settings, drop_broken=drop_broken)
+    say_losses(records)
     found = find(load(model, head=parse_head(head)), records, budget=budget, seed=seed)
     if found.rankings:
         print_table(found.summary, title=f"{records.name} {records.split}, {found.texts} texts")

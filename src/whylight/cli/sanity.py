@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from whylight.cli.data import DropBroken, read, say_losses
 from whylight.cli.evaluate import DEFAULT_METHODS
 from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.tables import TableFormat, print_records
@@ -59,16 +60,17 @@ def sanity(  # noqa: PLR0913  one parameter an option
     data_settings: Annotated[
         list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
     ] = None,
+    drop_broken: DropBroken = False,
     output_format: Annotated[TableFormat, typer.Option("--format", help="table, json or csv.")] = TableFormat.table,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Draw the model's weights anew, from the head downwards, and see which methods notice."""
-    from whylight.data.load import dataset  # noqa: PLC0415  torch loads only when it is needed
-    from whylight.facade.explain import Options  # noqa: PLC0415
+    from whylight.facade.explain import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.run.sanity import sanity_check  # noqa: PLC0415
 
-    records = dataset(data, split=split, **parse_settings(data_settings or []))
+    records = read(data, split=split, settings=data_settings, drop_broken=drop_broken)
+    say_losses(records)
     records = records if sample is None else records.sample(sample, seed=seed)
     found = sanity_check(
         load(model, head=parse_head(head)),

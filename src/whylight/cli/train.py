@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
+from whylight.cli.data import DropBroken, read, say_losses
 from whylight.cli.explain import parse_settings
 from whylight.core.errors import InputError, SettingError
 from whylight.facade.console import say
@@ -76,6 +77,10 @@ def train(  # noqa: PLR0913  one parameter an option
     data_settings: Annotated[
         list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
     ] = None,
+    drop_broken: DropBroken = False,
+    drop_duplicates: Annotated[
+        bool, typer.Option("--drop-duplicates", help="Do not learn from texts that are among those to choose by.")
+    ] = False,
 ) -> None:
     """Train a classifier, on labels alone or also on reasons."""
     asked = read_options(locals())
@@ -95,8 +100,7 @@ class Asked:
 
 def read_options(options: Mapping[str, Any]) -> Asked:
     """Turn the options of `train`, by the names of its parameters, into data and a recipe."""
-    from whylight.data.load import dataset  # noqa: PLC0415  torch loads only when it is needed
-    from whylight.facade.explain import choice  # noqa: PLC0415
+    from whylight.facade.explain import choice  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.prepare import Architecture  # noqa: PLC0415
     from whylight.training.recipe import NUMBERS, make_recipe  # noqa: PLC0415
 
@@ -109,15 +113,20 @@ def read_options(options: Mapping[str, Any]) -> Asked:
     for_terms = parse_settings(options["settings"] or [])
     recipe = make_recipe(options["objective"] or [], numbers=numbers, settings=for_terms)
     architecture = choice("architecture", options["architecture"], get_args(Architecture))
-    for_data = parse_settings(options["data_settings"] or [])
-    learnt = dataset(options["data"], split=options["split"], **for_data)
-    chosen = dataset(options["dev"] or options["data"], split=options["dev_split"], **for_data)
+    return Asked(_data(options), recipe, architecture)
+
+
+def _data(options: Mapping[str, Any]) -> "tuple[Dataset, Dataset]":
+    """Return the texts to learn from and those to choose by."""
+    how = {"settings": options["data_settings"], "drop_broken": options["drop_broken"]}
+    learnt = read(options["data"], split=options["split"], **how)
+    chosen = read(options["dev"] or options["data"], split=options["dev_split"], **how)
     count, dev_count, seed = options["sample"], options["dev_sample"], options["sample_seed"]
-    both = (
-        learnt if count is None else learnt.sample(count, seed=seed),
-        chosen if dev_count is None else chosen.sample(dev_count, seed=seed + DEV_SEED),
-    )
-    return Asked(both, recipe, architecture)
+    chosen = chosen if dev_count is None else chosen.sample(dev_count, seed=seed + DEV_SEED)
+    learnt = learnt.without(chosen) if options["drop_duplicates"] else learnt
+    learnt = learnt if count is None else learnt.sample(count, seed=seed)
+    say_losses(learnt, chosen)
+    return learnt, chosen
 
 
 def _one(

@@ -4,9 +4,10 @@ A node's label runs from 0 (very negative) over 2 (neutral) to 4 (very positive)
 """
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from whylight.core.errors import InputError
+from whylight.data._checks import Flaw
 
 NEUTRAL = 2
 _PIECE = re.compile(r"\(([0-4])(?=[ (])|(\))|([^ ()]+)|(\()")
@@ -39,7 +40,15 @@ class Tree:
     @property
     def leaves(self) -> tuple[str, ...]:
         """The words of the sentence part."""
-        return self.words or tuple(word for child in self.children for word in child.leaves)
+        return tuple(word for node in self.nodes() for word in node.words)
+
+    def nodes(self) -> Iterator["Tree"]:
+        """Yield the node and all below it, each before its children; trees may be deeper than calls can go."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
 
 
 @dataclass(slots=True)
@@ -53,7 +62,7 @@ class _Open:
 
     def close(self) -> Tree:
         if len(self.words) + bool(self.children) != 1:
-            raise InputError("has a node that is neither one word nor a bracket of nodes")
+            raise Flaw("has a node that is neither one word nor a bracket of nodes")
         end = self.children[-1].end if self.children else self.start + 1
         return Tree(self.label, self.start, end, tuple(self.children), tuple(self.words))
 
@@ -62,7 +71,7 @@ def parse(line: str) -> Tree:
     """Read one tree.
 
     Raises:
-        InputError: What is wrong, to be put after "line 3 of ...".
+        Flaw: What is wrong, to be put after "line 3 of ...".
     """
     # a virtual bracket around the line collects the one tree that it has to hold
     outside = _Open(NEUTRAL, 0, [], [])
@@ -71,7 +80,7 @@ def parse(line: str) -> Tree:
     for match in _PIECE.finditer(line):
         label, closing, word, stray = match.groups()
         if stray:
-            raise InputError("has a bracket without a label from 0 to 4")
+            raise Flaw("has a bracket without a label from 0 to 4")
         if label:
             stack.append(_Open(int(label), count, [], []))
         elif word:
@@ -81,9 +90,9 @@ def parse(line: str) -> Tree:
             tree = stack.pop().close()
             stack[-1].children.append(tree)
         else:
-            raise InputError("closes a bracket that was never opened")
+            raise Flaw("closes a bracket that was never opened")
     if len(stack) > 1 or len(outside.children) != 1 or outside.words:
-        raise InputError("is not one complete tree such as '(3 (2 a) (4 gem))'")
+        raise Flaw("is not one complete tree such as '(3 (2 a) (4 gem))'")
     return outside.children[0]
 
 
@@ -93,26 +102,29 @@ def carton(tree: Tree) -> list[Tree]:
     A node is explanatory if it is a leaf, or farther from neutral than every node below it. The walk goes down from
     the root and stops at the first explanatory node, so that the phrases partition the words.
     """
-    return _partition(tree)[0]
+    greatest: dict[int, int] = {}  # strength of a node and all below it; children come before their parents here
+    for node in reversed(list(tree.nodes())):
+        greatest[id(node)] = max(node.strength, *(greatest[id(child)] for child in node.children), 0)
+    return _first(tree, lambda node: node.strength > max((greatest[id(child)] for child in node.children), default=-1))
 
 
-def _partition(tree: Tree) -> tuple[list[Tree], int]:
-    """Return the phrases of a node and the greatest strength in it; each node is visited once."""
-    if not tree.children:
-        return [tree], tree.strength
-    parts = [_partition(child) for child in tree.children]
-    below = max(strength for _, strength in parts)
-    if tree.strength > below:
-        return [tree], tree.strength
-    return [phrase for phrases_below, _ in parts for phrase in phrases_below], below
+def _first(tree: Tree, chosen: Callable[[Tree], bool]) -> list[Tree]:
+    """Return the first chosen nodes on the way down, in reading order; below them nothing is looked at."""
+    found: list[Tree] = []
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        if chosen(node):
+            found.append(node)
+        else:
+            stack.extend(reversed(node.children))
+    return found
 
 
 def class_phrases(tree: Tree, *, positive: bool, longest: float) -> list[Tree]:
     """Return the largest nodes with a label of the class and at most `longest` words; nodes inside them add no word."""
-    of_class = tree.label > NEUTRAL if positive else tree.label < NEUTRAL
-    if of_class and tree.end - tree.start <= longest:
-        return [tree]
-    return [found for child in tree.children for found in class_phrases(child, positive=positive, longest=longest)]
+    sign = 1 if positive else -1
+    return _first(tree, lambda node: sign * (node.label - NEUTRAL) > 0 and node.end - node.start <= longest)
 
 
 def _unescaped(word: str) -> str:

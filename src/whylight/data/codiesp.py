@@ -19,7 +19,7 @@ Reference: Miranda-Escalada et al. 2020.
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +27,8 @@ from whylight.core.errors import InputError, SettingError
 from whylight.core.example import Example, Span
 from whylight.core.rationale import Rationale
 from whylight.data import _reading
+from whylight.data._checks import Flaw, label_of, shown
+from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
 
@@ -52,6 +54,7 @@ class Mention:
 def codiesp(
     path: Path,
     split: str,
+    reading: Reading,
     *,
     level: Literal["code", "category"] = "code",
     kind: Literal["diagnosis", "procedure"] = "diagnosis",
@@ -60,21 +63,29 @@ def codiesp(
     """Spanish clinical cases with ICD-10 codes, multi-label, evidence for every code."""
     root = _root(path)
     cut = CATEGORY if level == "category" else None
-    labels = _label_names(root, split, kind=kind, cut=cut, top=top)
-    by_case: dict[str, list[Mention]] = {file.stem: [] for file in sorted((root / split / "text_files").glob("*.txt"))}
-    for mention in _mentions(root, split, kind=kind, cut=cut):
+    rows = _Rows(root, kind, cut, reading)
+    labels = _label_names(rows, split, top=top)
+    folder = root / split / "text_files"
+    by_case: dict[str, list[Mention]] = {file.stem: [] for file in sorted(folder.glob("*.txt"))}
+    for mention in rows.mentions(split):
         if mention.case not in by_case:
-            raise _reading.broken(
-                _table(root, split), mention.line, f"names the case '{mention.case}', which has no text"
-            )
-        if mention.label in labels:
+            rows.spoil(split, mention.case, mention.line, f"names the case '{shown(mention.case)}', which has no text")
+        elif mention.label in labels:
             by_case[mention.case].append(mention)
     counts: Counter[str] = Counter()
-    records = tuple(_record(root, split, case, mentions, counts) for case, mentions in by_case.items())
+    records: list[Record] = []
+    for case, mentions in by_case.items():
+        try:
+            text = _text(folder, case, reading)
+            records += [] if case in rows.spoilt else [_record(case, text, mentions, counts)]
+        except _Misplaced as flaw:
+            rows.spoil(split, case, flaw.line, str(flaw))
+        except InputError as flaw:
+            rows.spoil(split, case, 1, flaw)
     without = sum(not record.labels for record in records)
     notes = [f"{count} {what}" for what, count in sorted(counts.items()) if count]
     notes += [f"{without} cases have none of the labels"] if without else []
-    return Dataset("codiesp", split, tuple(sorted(labels)), records, multi_label=True, notes=tuple(notes))
+    return Dataset("codiesp", split, tuple(sorted(labels)), tuple(records), multi_label=True, notes=tuple(notes))
 
 
 def _root(path: Path) -> Path:
@@ -82,55 +93,109 @@ def _root(path: Path) -> Path:
     return inner if inner.is_dir() else path
 
 
-def _table(root: Path, split: str) -> Path:
-    return _reading.find(root / split, f"{split}X.tsv")
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of the X files; a case of which one row cannot be read is spoilt, since a label of it might be missing.
 
+    Attributes:
+        root: The folder of the splits.
+        kind: `diagnosis` or `procedure`.
+        cut: Characters of a code that are its label; None for all.
+        reading: How files are read.
+        spoilt: Cases that are left out, with the split each is of.
+    """
 
-def _mentions(root: Path, split: str, *, kind: str, cut: int | None) -> Iterator[Mention]:
-    """Yield the mentions of one kind, their codes cut to `cut` characters."""
-    file = _table(root, split)
-    for number, line in _reading.lines(file):
-        cells = line.split("\t")
+    root: Path
+    kind: str
+    cut: int | None
+    reading: Reading
+    spoilt: set[str] = field(default_factory=set)
+
+    def mentions(self, split: str, *, count: bool = True) -> Iterator[Mention]:
+        """Yield the mentions of a split; with `count`, broken rows spoil their case, else they are passed over."""
+        file = self.table(split)
+        for number, line in self.reading.aside(strict=True).lines(file):  # of a broken line nobody knows the case
+            cells = line.split("\t")
+            try:
+                mention = self._mention(cells, number)
+            except Flaw as flaw:
+                if count or not self.reading.drop_broken:
+                    self.spoil(split, cells[0], number, flaw)
+                continue
+            if mention is not None:
+                yield mention
+
+    def spoil(self, split: str, case: str, line: int, problem: object) -> None:
+        """Refuse a row, or leave out its case and count that once."""
+        if case not in self.spoilt:
+            flaw = problem if isinstance(problem, InputError) else Flaw(str(problem))
+            self.reading.drop(self.table(split), line, flaw)
+            self.spoilt.add(case)
+
+    def table(self, split: str) -> Path:
+        """Return the X file of a split."""
+        return _reading.find(self.root / split, f"{split}X.tsv")
+
+    def _mention(self, cells: list[str], line: int) -> Mention | None:
+        """Return the mention of a row, or None if it is of the other kind."""
         if len(cells) != _COLUMNS:
-            raise _reading.broken(file, number, f"has {len(cells)} columns instead of {_COLUMNS}")
+            raise Flaw(f"has {len(cells)} columns instead of {_COLUMNS}")
         case, found, code, annotated, offsets = cells
         if found not in KINDS.values():
-            raise _reading.broken(file, number, f"has the type '{found}' instead of {' or '.join(KINDS.values())}")
-        if found != KINDS[kind]:
-            continue
+            raise Flaw(f"has the type '{shown(found)}' instead of {' or '.join(KINDS.values())}")
+        if found != KINDS[self.kind]:
+            return None
         try:
             pieces = tuple((int(begin), int(end)) for begin, end in map(str.split, offsets.split(";")))
         except ValueError:
-            raise _reading.broken(file, number, f"has the offsets '{offsets}' instead of 'begin end;...'") from None
-        yield Mention(case, code[:cut], annotated, pieces, number)
+            raise Flaw(f"has the offsets '{shown(offsets)}' instead of 'begin end;...'") from None
+        return Mention(case, label_of(code[: self.cut]), annotated, pieces, line)
 
 
-def _label_names(root: Path, split: str, *, kind: str, cut: int | None, top: int | None) -> frozenset[str]:
+def _label_names(rows: _Rows, split: str, *, top: int | None) -> frozenset[str]:
     """Return the labels that are kept: the `top` most frequent of train, or those of every split that is there."""
     if top is None:
-        there = [s for s in SPLITS if s == split or (root / s).is_dir()]
-        return frozenset(m.label for s in there for m in _mentions(root, s, kind=kind, cut=cut))
+        there = [s for s in SPLITS if s == split or (rows.root / s).is_dir()]
+        return frozenset(m.label for s in there for m in rows.mentions(s, count=False))
     if top < 1:
         raise SettingError(f"the setting 'top' must be at least 1, not {top}.")
-    pairs = {(m.case, m.label) for m in _mentions(root, "train", kind=kind, cut=cut)}
+    pairs = {(m.case, m.label) for m in rows.mentions("train", count=False)}
     frequency = Counter(label for _, label in pairs)
     return frozenset(sorted(frequency, key=lambda label: (-frequency[label], label))[:top])
 
 
-def _record(root: Path, split: str, case: str, mentions: list[Mention], counts: Counter[str]) -> Record:
+def _text(folder: Path, case: str, reading: Reading) -> str:
+    try:
+        file = _reading.inside(folder, f"{case}.txt")
+    except Flaw as flaw:
+        raise InputError(f"the case '{shown(case)}' {flaw}.") from None
+    if file is None:
+        raise InputError(f"the text of the case '{shown(case)}' is no file.")
+    text = reading.whole(file)
+    if not text.strip():
+        raise InputError(f"the text of the case '{shown(case)}' is empty.")
+    return text
+
+
+class _Misplaced(Flaw):
+    """An offset that is not in its text, and the line that it stands on."""
+
+    def __init__(self, problem: str, line: int) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
+def _record(case: str, text: str, mentions: list[Mention], counts: Counter[str]) -> Record:
     """Build one record; what does not fit is counted."""
-    text = _reading.whole(root / split / "text_files" / f"{case}.txt")
     spans: dict[str, set[Span]] = {}
     for mention in mentions:
         pieces = [(begin, end) for begin, end in mention.pieces if begin != end]
         counts["empty pieces of evidence are dropped"] += len(mention.pieces) - len(pieces)
         if not all(0 <= begin < end <= len(text) and text[begin:end].strip() for begin, end in pieces):
-            problem = f"has an offset outside '{case}.txt', or one of white space alone"
-            raise _reading.broken(_table(root, split), mention.line, problem)
+            problem = f"has an offset outside '{shown(case)}.txt', or one of white space alone"
+            raise _Misplaced(problem, mention.line)
         counts["mentions differ from their annotated text"] += _differs(text, mention.annotated, pieces)
         spans.setdefault(mention.label, set()).update(Span(0, begin, end) for begin, end in pieces)
-    if not text.strip():
-        raise InputError(f"the text of the case '{case}' is empty.")
     rationales = {label: Rationale(tuple(sorted(found))) for label, found in sorted(spans.items()) if found}
     return Record(case, Example(text), tuple(sorted(spans)), rationales)
 

@@ -1,13 +1,19 @@
 """What a corpus becomes: records with gold labels and, where people marked them, rationales."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from whylight.core.errors import SettingError
+from whylight.core.errors import InputError, SettingError
 from whylight.core.example import Example
 from whylight.core.rationale import Rationale
+from whylight.data._checks import shown
+
+LOST = "not in the records: "
+"""How a note begins that says what is in the files but not in the records; commands print these."""
+SHOWN = 3
+"""Texts that are named where there are too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,5 +81,33 @@ class Dataset:
         kept = tuple(record for record in self.records if record.rationales)
         return self._with(kept, f"{len(kept)} of {len(self)} records have a rationale; the others are left out")
 
+    def shared_with(self, other: "Dataset") -> tuple[Record, ...]:
+        """Return the records whose text, and pair if there is one, is in another data set too."""
+        theirs = {record.example.parts for record in other}
+        return tuple(record for record in self.records if record.example.parts in theirs)
+
+    def without(self, other: "Dataset") -> "Dataset":
+        """Leave out the records whose text, and pair if there is one, is in another data set too; they are noted."""
+        shared = self.shared_with(other)
+        if not shared:
+            return self
+        gone = {record.id for record in shared}
+        kept = tuple(record for record in self.records if record.id not in gone)
+        if not kept:
+            raise InputError(f"every text of '{shown(self.name)}' ({shown(self.split)}) is in the other data too.")
+        return self._with(kept, f"{LOST}{len(shared)} of {self.split} that are in {other.split} too: {named(shared)}")
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """The notes on what is in the files but not in the records."""
+        return tuple(note for note in self.notes if note.startswith(LOST))
+
     def _with(self, records: Iterator[Record] | tuple[Record, ...], note: str) -> "Dataset":
         return replace(self, records=tuple(records), notes=(*self.notes, note))
+
+
+def named(records: Sequence[Record]) -> str:
+    """Name records in a sentence, the first few of them: the id and the beginning of the text of each."""
+    first = (f"'{shown(record.id)}' (\"{shown(' '.join(record.example.text.split()))}\")" for record in records[:SHOWN])
+    more = f" and {len(records) - SHOWN} more" if len(records) > SHOWN else ""
+    return ", ".join(first) + more

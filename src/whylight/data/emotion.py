@@ -11,6 +11,8 @@ from pathlib import Path
 from whylight.core.errors import unknown
 from whylight.core.example import Example
 from whylight.data import _reading
+from whylight.data._checks import Flaw, shown
+from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
 
@@ -19,17 +21,24 @@ _HEADERS = ("text;label_name", "text;label")
 
 
 @corpus(cite="saravia2018", splits=("train", "dev", "test"))
-def emotion(path: Path, split: str) -> Dataset:
+def emotion(path: Path, split: str, reading: Reading) -> Dataset:
     """Tweets with six emotions."""
     file = _reading.find(path, *(("val.txt", "dev.txt") if split == "dev" else (f"{split}.txt",)))
     records = []
-    for number, line in _reading.lines(file):
+    for number, line in reading.lines(file):
         if number == 1 and line.strip() in _HEADERS:
             continue
-        text, separator, label = line.rpartition(";")
-        if not separator or not text.strip():
-            raise _reading.broken(file, number, "is not 'text;label'")
-        if label.strip() not in LABELS:
-            raise _reading.broken(file, number, f"has an {str(unknown('label', label, LABELS)).rstrip('.')}")
-        records.append(Record(f"{split}-{number}", Example(text.strip()), (label.strip(),)))
+        try:
+            records.append(_record(line, name=f"{split}-{number}"))
+        except Flaw as flaw:
+            reading.drop(file, number, flaw)
     return Dataset("emotion", split, LABELS, tuple(records))
+
+
+def _record(line: str, *, name: str) -> Record:
+    text, separator, label = line.rpartition(";")
+    if not separator or not text.strip():
+        raise Flaw("is not 'text;label'")
+    if label.strip() not in LABELS:
+        raise Flaw(f"has an {str(unknown('label', shown(label), LABELS)).rstrip('.')}")
+    return Record(name, Example(text.strip()), (label.strip(),))

@@ -28,6 +28,8 @@ from whylight.core.errors import InputError
 from whylight.core.example import Example, Span
 from whylight.core.rationale import Rationale
 from whylight.data import _reading, _tokens
+from whylight.data._checks import Flaw, add, label_of, name_of, shown, text_of
+from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
 
@@ -39,42 +41,63 @@ Row = dict[str, Any]
 
 
 @corpus(cite="deyoung2020", splits=tuple(FILES))
-def eraser(path: Path, split: str, *, query: Literal["auto", "pair", "ignore"] = "auto") -> Dataset:
+def eraser(path: Path, split: str, reading: Reading, *, query: Literal["auto", "pair", "ignore"] = "auto") -> Dataset:
     """Any ERASER folder with one document a record, such as the movie reviews."""
     file = _reading.find(path, FILES[split])
-    rows = {s: list(_reading.json_lines(path / name)) for s, name in FILES.items() if (path / name).is_file()}
+    rows = _rows(path, split, reading)
     every = [row for some in rows.values() for _, row in some]
-    as_pair = query == "pair" or (query == "auto" and len({str(row.get("query")) for row in every}) > 1)
-    documents = _documents(path)
-    records: list[Record] = []
+    queries = {row["query"] for row in every if isinstance(row.get("query"), str)}
+    as_pair = query == "pair" or (query == "auto" and len(queries) > 1)
+    documents = _documents(path, reading.aside())
+    records: dict[str, Record] = {}
     counts: Counter[str] = Counter()
     for number, row in rows[split]:
         try:
-            records.append(_record(row, documents, path=path, as_pair=as_pair, counts=counts))
-        except InputError as error:
-            raise _reading.broken(file, number, str(error)) from None
-    labels = tuple(sorted({_label(row) for row in every}))
+            evidences = _evidences(row)
+            text = _text(_document_identifier(row, evidences), documents, path, reading)
+            own = Counter[str]()
+            record = _record(row, evidences, text, as_pair=as_pair, counts=own)
+            add(records, record.id, record)
+            counts += own
+        except InputError as flaw:
+            reading.drop(file, number, flaw)
+    labels = tuple(sorted({_label(row) for row in every if isinstance(row.get("classification"), str)}))
     notes = [f"{count} {what}" for what, count in sorted(counts.items()) if count]
     notes += ["the query is the pair"] if as_pair else []
-    return Dataset("eraser", split, labels, tuple(records), notes=tuple(notes))
+    return Dataset("eraser", split, labels, tuple(records.values()), notes=tuple(notes))
 
 
-def _documents(path: Path) -> Mapping[str, str]:
+def _rows(path: Path, split: str, reading: Reading) -> dict[str, list[tuple[int, Row]]]:
+    """Return the rows of every split that is there; only what is broken in the one asked for counts as dropped."""
+    return {
+        s: list((reading if s == split else reading.aside()).json_lines(path / name))
+        for s, name in FILES.items()
+        if (path / name).is_file()
+    }
+
+
+def _documents(path: Path, reading: Reading) -> Mapping[str, object]:
     """Return the documents of `docs.jsonl`; those of a `docs` folder are read when they are needed."""
     file = path / "docs.jsonl"
     if not file.is_file():
         return {}
-    return {str(row.get("docid")): str(row.get("document")) for _, row in _reading.json_lines(file)}
+    rows = (row for _, row in reading.json_lines(file))
+    return {row["docid"]: row.get("document") for row in rows if isinstance(row.get("docid"), str)}
 
 
-def _record(row: Row, documents: Mapping[str, str], *, path: Path, as_pair: bool, counts: Counter[str]) -> Record:
-    """Build one record; what does not fit is counted."""
+def _evidences(row: Row) -> list[Row]:
+    """Return the pieces of evidence of a record, whatever groups they are in."""
     if not isinstance(row.get("classification"), str) or not isinstance(row.get("evidences"), list):
-        raise InputError("has no 'classification' or no 'evidences', as ERASER records do")
-    evidences = [evidence for group in row["evidences"] for evidence in group]
-    if not all(isinstance(evidence, dict) for evidence in evidences):
-        raise InputError("has 'evidences' that are not groups of {docid, start_token, end_token, text}")
-    text = _text(_document_identifier(row, evidences), documents, path)
+        raise Flaw("has no 'classification' or no 'evidences', as ERASER records do")
+    groups = row["evidences"]
+    found = [evidence for group in groups if isinstance(group, list) for evidence in group]
+    if not all(isinstance(group, list) for group in groups) or not all(isinstance(one, dict) for one in found):
+        raise Flaw("has 'evidences' that are not groups of {docid, start_token, end_token, text}")
+    return found
+
+
+def _record(row: Row, evidences: list[Row], text: str, *, as_pair: bool, counts: Counter[str]) -> Record:
+    """Build one record; what does not fit is counted."""
     tokens = _tokens.found(text, pattern=TOKEN)
     spans: dict[Span, None] = {}  # in the order of the file, each once
     for evidence in evidences:
@@ -83,46 +106,55 @@ def _record(row: Row, documents: Mapping[str, str], *, path: Path, as_pair: bool
             counts["empty evidences are dropped"] += 1
             continue
         spans[span] = None
-        written = str(evidence.get("text", "")).split()
+        written = evidence.get("text")
         counts["evidence texts are not those of their tokens; the token ranges are taken"] += (
-            "text" in evidence and text[span.start : span.end].split() != written
+            isinstance(written, str) and text[span.start : span.end].split() != written.split()
         )
-    example = _example(text, tokens, str(row.get("query") or "") if as_pair else "")
+    example = _example(text, tokens, row.get("query") if as_pair else None)
     label = _label(row)
-    return Record(str(row.get("annotation_id")), example, (label,), {label: Rationale(tuple(spans))} if spans else {})
+    return Record(
+        name_of(row.get("annotation_id"), "annotation_id"),
+        example,
+        (label,),
+        {label: Rationale(tuple(spans))} if spans else {},
+    )
 
 
 def _label(row: Row) -> str:
-    name = str(row.get("classification"))
+    name = label_of(row["classification"])
     return SENTIMENT.get(name, name)
 
 
-def _text(identifier: str, documents: Mapping[str, str], path: Path) -> str:
+def _text(identifier: str, documents: Mapping[str, object], path: Path, reading: Reading) -> str:
     if identifier in documents:
-        return documents[identifier]
-    file = path / "docs" / identifier
-    if not file.is_file():
-        raise InputError(f"names the document '{identifier}', which is neither in docs/ nor in docs.jsonl")
-    return _reading.whole(file)
+        return text_of(documents[identifier], "document")
+    file = _reading.inside(path / "docs", identifier)
+    if file is None:
+        raise Flaw(f"names the document '{shown(identifier)}', which is neither in docs/ nor in docs.jsonl")
+    return text_of(reading.whole(file), "document")
 
 
 def _document_identifier(row: Row, evidences: list[Row]) -> str:
     """Return the one document that a record is about."""
-    named = {str(name) for name in row.get("docids") or ()} | {str(e.get("docid")) for e in evidences}
+    listed = row.get("docids") or []
+    if not isinstance(listed, list):
+        raise Flaw(f"has the 'docids' {shown(listed)} instead of a list")
+    named = {name_of(name, "docid") for name in (*listed, *(evidence.get("docid") for evidence in evidences))}
     if len(named) > 1:
-        raise InputError(f"is about {len(named)} documents; only ERASER tasks with one document a record are read")
-    return named.pop() if named else str(row.get("annotation_id"))
+        raise Flaw(f"is about {len(named)} documents; only ERASER tasks with one document a record are read")
+    return named.pop() if named else name_of(row.get("annotation_id"), "annotation_id")
 
 
 def _span(tokens: tuple[Span, ...], evidence: Row) -> Span | None:
     """Return the characters of an evidence, or None if it marks nothing."""
     start, end = evidence.get("start_token"), evidence.get("end_token")
-    if not isinstance(start, int) or not isinstance(end, int) or not 0 <= start <= end <= len(tokens):
-        raise InputError(f"marks the tokens {start} to {end}; its document has {len(tokens)}")
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(tokens):
+        raise Flaw(f"marks the tokens {shown(start)} to {shown(end)}; its document has {len(tokens)}")
     return _tokens.cover(tokens, start, end) if start < end else None
 
 
-def _example(text: str, tokens: tuple[Span, ...], query: str) -> Example:
-    if not query.strip():
+def _example(text: str, tokens: tuple[Span, ...], query: object) -> Example:
+    if query is None or query == "":
         return Example(text, words=tokens)
+    query = text_of(query, "query")
     return Example(text, query, words=(*tokens, *_tokens.found(query, part=1, pattern=TOKEN)))

@@ -16,10 +16,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from whylight.core.errors import InputError, unknown
+from whylight.core.errors import unknown
 from whylight.core.example import Example, Span
 from whylight.core.rationale import Rationale
 from whylight.data import _reading, _tokens
+from whylight.data._checks import Flaw, add, name_of, shown, text_of
+from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
 
@@ -28,32 +30,33 @@ _PARTS = ("premise", "hypothesis")
 
 
 @corpus(cite="camburu2018", splits=("train", "dev", "test"))
-def esnli(path: Path, split: str) -> Dataset:
+def esnli(path: Path, split: str, reading: Reading) -> Dataset:
     """Sentence pairs of e-SNLI with highlighted words."""
     file = _reading.find(path, f"{split}_highlights*.jsonl", f"{split}*.jsonl")
-    records: list[Record] = []
+    records: dict[str, Record] = {}
     counts: Counter[str] = Counter()
-    for number, row in _reading.json_lines(file):
+    for number, row in reading.json_lines(file):
         try:
-            records.append(_record(row, name=str(row.get("dev_index", number)), counts=counts))
-        except InputError as error:
-            raise _reading.broken(file, number, str(error)) from None
+            record = _record(row, name=name_of(row.get("dev_index", number), "id"), counts=counts)
+            add(records, record.id, record)
+        except Flaw as flaw:
+            reading.drop(file, number, flaw)
     notes = ["rationale: runs of highlighted words, as merged over annotators by whoever made the file"]
     notes += [f"{count} {what}" for what, count in sorted(counts.items()) if count]
-    return Dataset("esnli", split, LABELS, tuple(records), notes=tuple(notes))
+    return Dataset("esnli", split, LABELS, tuple(records.values()), notes=tuple(notes))
 
 
 def _record(row: dict[str, Any], *, name: str, counts: Counter[str]) -> Record:
     label = row.get("label")
     if label not in LABELS:
-        raise InputError(f"has an {str(unknown('label', label, LABELS)).rstrip('.')}")
+        raise Flaw(f"has an {str(unknown('label', shown(label), LABELS)).rstrip('.')}")
     texts: list[str] = []
     words: list[Span] = []
     marked: list[Span] = []
     for part, key in enumerate(_PARTS):
         tokens, marks = _sentence(row, key, counts)
         text, spans = _tokens.joined(tokens, part=part)
-        texts.append(text)
+        texts.append(text_of(text, key))
         words += spans
         marked += _tokens.runs(spans, marks)
     rationales = {label: Rationale(tuple(marked))} if marked else {}
@@ -64,11 +67,11 @@ def _sentence(row: dict[str, Any], key: str, counts: Counter[str]) -> tuple[list
     """Return the tokens of one sentence and their marks, without tokens that hold no character."""
     tokens, marks = row.get(key), row.get(f"{key}_highlight")
     if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
-        raise InputError(f"has no '{key}' as a list of tokens")
+        raise Flaw(f"has no '{key}' as a list of tokens")
     if not isinstance(marks, list) or len(marks) != len(tokens) or any(mark not in (0, 1) for mark in marks):
-        raise InputError(f"has no '{key}_highlight' with one 0 or 1 for each of {len(tokens)} tokens")
+        raise Flaw(f"has no '{key}_highlight' with one 0 or 1 for each of {len(tokens)} tokens")
     kept = [(token, int(mark)) for token, mark in zip(tokens, marks, strict=True) if token.strip()]
     if not kept:
-        raise InputError(f"has an empty '{key}'")
+        raise Flaw(f"has an empty '{key}'")
     counts["empty tokens are left out"] += len(tokens) - len(kept)
     return [token for token, _ in kept], [mark for _, mark in kept]

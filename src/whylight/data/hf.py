@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import InputError, unknown
+from whylight.data._checks import Flaw, label_of, shown
+from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.files import example_of, label_order
 from whylight.data.registry import corpus
@@ -22,9 +24,10 @@ _UNLABELLED = -1
 
 
 @corpus(cite="lhoest2021")
-def hf(
+def hf(  # noqa: PLR0913  settings
     path: Path,
     split: str,
+    reading: Reading,
     *,
     subset: str | None = None,
     text: str | None = None,
@@ -50,7 +53,7 @@ def hf(
         if column not in columns:
             raise unknown(f"column of 'hf:{name}'", column, columns)
     names = getattr(rows.features[label], "names", None)
-    records = tuple(_records(rows, columns=(text, pair, label), names=names))
+    records = tuple(_records(rows, reading, name=Path(f"hf:{name}"), columns=(text, pair, label), names=names))
     return Dataset(name, split, tuple(names) if names else label_order(records), records)
 
 
@@ -59,20 +62,35 @@ def _loaded(library: Any, name: str, subset: str | None) -> Mapping[str, Any]:  
     try:
         found = library.load_from_disk(name) if on_disk.is_file() else library.load_dataset(name, subset)
     except (OSError, ValueError, RuntimeError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        reason = shown((str(error).splitlines() or [type(error).__name__])[0].rstrip("."))
         raise InputError(f"'hf:{name}' cannot be loaded: {reason}.") from None
     return dict(found)
 
 
 def _records(
-    rows: Iterable[Mapping[str, Any]], *, columns: tuple[str, str | None, str], names: list[str] | None
+    rows: Iterable[Mapping[str, Any]],
+    reading: Reading,
+    *,
+    name: Path,
+    columns: tuple[str, str | None, str],
+    names: list[str] | None,
 ) -> Iterable[Record]:
     text, pair, label = columns
     for number, row in enumerate(rows):
-        value = row[label]
-        gold = () if value is None or value == _UNLABELLED else (names[value] if names else str(value),)
         try:
             example = example_of({"text": row[text], **({"pair": row[pair]} if pair else {})})
-        except InputError as error:
-            raise InputError(f"row {number} of the data set {error}.") from None
-        yield Record(str(number), example, gold)
+            record = Record(str(number), example, _gold(row[label], names))
+        except Flaw as flaw:
+            reading.drop(name, number, flaw, unit="row")
+        else:
+            yield record
+
+
+def _gold(value: object, names: list[str] | None) -> tuple[str, ...]:
+    if value is None or value == _UNLABELLED:
+        return ()
+    if names is None:
+        return (str(value) if isinstance(value, bool) else label_of(value),)
+    if type(value) is not int or not 0 <= value < len(names):
+        raise Flaw(f"has the label {shown(value)}, which is none of {len(names)} classes")
+    return (names[value],)

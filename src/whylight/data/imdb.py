@@ -10,43 +10,63 @@ Reference: Maas et al. 2011.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from whylight.core.errors import InputError
 from whylight.core.example import Example
 from whylight.data import _reading
+from whylight.data._checks import Flaw, add, name_of, shown, text_of
+from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
 from whylight.data.sst import LABELS
 
+Row = Mapping[str, Any]
 _NAMES = dict(zip(("neg", "pos"), LABELS, strict=True))
-_BREAKS = re.compile(r"(?:\s*<br\s*/?>\s*)+")
+_BREAKS = re.compile(r"(?<!\s)(?:\s*<br\s*/?>\s*)+")
 
 
 @corpus(cite="maas2011", splits=("train", "test"))
-def imdb(path: Path, split: str, *, clean: bool = False) -> Dataset:
+def imdb(path: Path, split: str, reading: Reading, *, clean: bool = False) -> Dataset:
     """IMDB reviews, two classes."""
     original = path / split
-    rows = _folders(original) if original.is_dir() else _json(path, split)
-    records = tuple(
-        Record(name, Example(_BREAKS.sub(" ", text) if clean else text), (_NAMES[label],)) for name, text, label in rows
+    found = _folders(original, reading) if original.is_dir() else _json(path, split, reading)
+    records: dict[str, Record] = {}
+    for file, number, row in found:
+        try:
+            record = _record(row, clean=clean, number=number)
+            add(records, record.id, record)
+        except Flaw as flaw:
+            reading.drop(file, number, flaw)
+    return Dataset(
+        "imdb", split, LABELS, tuple(records.values()), notes=("<br /> replaced by a blank",) if clean else ()
     )
-    return Dataset("imdb", split, LABELS, records, notes=("<br /> replaced by a blank",) if clean else ())
 
 
-def _folders(folder: Path) -> Iterator[tuple[str, str, str]]:
+def _record(row: Row, *, clean: bool, number: int) -> Record:
+    if row.get("label") not in tuple(_NAMES) or not isinstance(row.get("text"), str):
+        raise Flaw("is not {'text': ..., 'label': 'pos' or 'neg'}")
+    text = text_of(_BREAKS.sub(" ", row["text"]) if clean else row["text"], "text")
+    return Record(name_of(row.get("id", number), "id"), Example(text), (_NAMES[row["label"]],))
+
+
+def _folders(folder: Path, reading: Reading) -> Iterator[tuple[Path, int, Row]]:
     for label in _NAMES:
         if not (folder / label).is_dir():
-            raise InputError(f"the folder '{folder}' holds no '{label}'; it needs 'pos' and 'neg'.")
+            raise InputError(f"the folder '{shown(folder)}' holds no '{label}'; it needs 'pos' and 'neg'.")
         for file in sorted((folder / label).glob("*.txt")):
-            yield f"{folder.name}/{label}/{file.stem}", _reading.whole(file), label
+            try:
+                _reading.inside(folder / label, file.name)
+                text = reading.whole(file)
+            except InputError as flaw:
+                reading.drop(file, 1, flaw)
+            else:
+                yield file, 1, {"id": f"{folder.name}/{label}/{file.stem}", "text": text, "label": label}
 
 
-def _json(path: Path, split: str) -> Iterator[tuple[str, str, str]]:
+def _json(path: Path, split: str, reading: Reading) -> Iterator[tuple[Path, int, Row]]:
     file = _reading.find(path, f"{split}*.jsonl", f"{split}*.jsonl.gz")
-    for number, row in _reading.json_lines(file):
-        text, label = row.get("text"), row.get("label")
-        if not isinstance(text, str) or not text.strip() or label not in _NAMES:
-            raise _reading.broken(file, number, "is not {'text': ..., 'label': 'pos' or 'neg'}")
-        yield str(row.get("id", number)), text, str(label)
+    for number, row in reading.json_lines(file):
+        yield file, number, row

@@ -1,28 +1,42 @@
 """From what a user types to a data set: `sst:/path/to/trees`, a file of one's own, or `hf:NAME`."""
 
 import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from textwrap import shorten
+from typing import Any
 
-from whylight.core.errors import InputError, unknown
-from whylight.data.dataset import Dataset
+from whylight.core.errors import InputError, SettingError, unknown
+from whylight.core.registry import Setting
+from whylight.data import _reading as bounds
+from whylight.data._checks import shown
+from whylight.data._reading import Reading
+from whylight.data.dataset import LOST, Dataset
 from whylight.data.registry import CORPORA
 
 ALIASES = {"val": "dev", "valid": "dev", "validation": "dev"}
 """Other names of the split that is called `dev` here, whatever a corpus's own files call it."""
+BOUNDS = {
+    "max_record_bytes": bounds.MAX_RECORD_BYTES,
+    "max_file_bytes": bounds.MAX_FILE_BYTES,
+    "max_expansion": bounds.MAX_EXPANSION,
+}
+"""How much is read at most, where the user says nothing else."""
 _NAME = re.compile(r"[\w-]{2,}")
 """What a corpus might be called: one letter before a colon is a drive, and a name has neither separator nor ending."""
 
 
-def dataset(spec: str | Path, *, split: str = "test", **settings: object) -> Dataset:
+def dataset(spec: str | Path, /, *, split: str = "test", drop_broken: bool = False, **settings: object) -> Dataset:
     """Load one split of a corpus.
 
     Args:
         spec: `"CORPUS:PATH"`, where a known corpus name before the first colon decides; or the path of a .jsonl,
             .jsonl.gz, .csv, .tsv or .parquet file, or of a folder with one of these a split; or `"hf:NAME_OR_FOLDER"`.
         split: `train`, `dev` (also `val`, `validation`), `test`, or what else the corpus has.
-        **settings: Settings of the corpus, e.g. `rationale="phrases"`.
+        drop_broken: Leave out records that cannot be read, instead of refusing the data; a note counts and names them.
+        **settings: Settings of the corpus, e.g. `rationale="phrases"`; and, for whatever is read from files, the bounds
+            `max_record_bytes`, `max_file_bytes` and `max_expansion` (of packed files).
     """
     name, path = _which(spec)
     chosen = CORPORA[name]
@@ -30,10 +44,30 @@ def dataset(spec: str | Path, *, split: str = "test", **settings: object) -> Dat
     splits = chosen.facts["splits"]
     if splits and split not in splits:
         raise unknown(f"split of '{name}'", split, splits)
-    loaded: Dataset = chosen.function(path, split, **chosen.complete_settings(settings))
+    reading = _reading({"drop_broken": drop_broken, **{n: settings.pop(n) for n in BOUNDS if n in settings}})
+    takes = (path, split, reading) if Reading in chosen.consumes else (path, split)
+    if reading.drop_broken and chosen.facts["needs_path"] and Reading not in chosen.consumes:
+        raise SettingError(f"the corpus '{name}' cannot leave out broken records.")
+    try:
+        loaded: Dataset = chosen.function(*takes, **chosen.complete_settings(settings))
+    except OSError as error:
+        where = shown(Path(str(error.filename or path)))
+        raise InputError(f"'{where}' cannot be read: {error.strerror or shown(str(error))}.") from None
     if not loaded.records:
-        raise InputError(f"there is no record in the split '{split}' of '{spec}'.")
-    return _noted(loaded)
+        why = f": {reading.named[0]}" if reading.named else ""
+        raise InputError(f"there is no record in the split '{shown(split)}' of '{shown(str(spec))}'{why}.")
+    return _noted(loaded, reading)
+
+
+def _reading(given: Mapping[str, object]) -> Reading:
+    """Return how files are read, from what the user said."""
+    kinds: dict[str, Setting] = {"drop_broken": Setting("drop_broken", bool, default=False)}
+    kinds |= {name: Setting(name, int, default) for name, default in BOUNDS.items()}
+    values: dict[str, Any] = {name: kinds[name].parse(value) for name, value in given.items()}
+    for name in BOUNDS:
+        if values.get(name, 1) < 1:
+            raise SettingError(f"the setting '{name}' must be at least 1, not {values[name]}.")
+    return Reading(**values)
 
 
 def _which(spec: str | Path) -> tuple[str, Path]:
@@ -50,7 +84,7 @@ def _which(spec: str | Path) -> tuple[str, Path]:
         if _NAME.fullmatch(name) and not there:
             raise unknown("corpus", name, known)
     if not there:
-        raise InputError(f"there is no file or folder '{shorten(text, 200)}'.")
+        raise InputError(f"there is no file or folder '{shown(text)}'.")
     return "files", Path(text)
 
 
@@ -61,13 +95,18 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _noted(loaded: Dataset) -> Dataset:
-    """Add the notes that hold for every corpus: no labels, or one class only."""
+def _noted(loaded: Dataset, reading: Reading) -> Dataset:
+    """Add the notes that hold for every corpus: what was dropped, no labels, or one class only."""
+    twice = [name for name, count in Counter(record.id for record in loaded).items() if count > 1]
+    if twice:
+        raise InputError(f"two records of '{shown(loaded.name)}' have the id '{shown(twice[0])}'; ids are unique.")
+    notes = list(loaded.notes)
+    if reading.dropped:
+        more = f"; and {reading.dropped - len(reading.named)} more" if reading.dropped > len(reading.named) else ""
+        notes.append(f"{LOST}{reading.dropped} that cannot be read ({'; '.join(reading.named)}{more})")
     classes = {label for record in loaded for label in record.labels}
     if not classes:
-        note = "the records have no gold label"
+        notes.append("the records have no gold label")
     elif len(classes) == 1 and not loaded.multi_label:
-        note = f"every labelled record has the label '{min(classes)}'"
-    else:
-        return loaded
-    return replace(loaded, notes=(*loaded.notes, note))
+        notes.append(f"every labelled record has the label '{shown(min(classes))}'")
+    return replace(loaded, notes=tuple(notes))

@@ -16,6 +16,7 @@ import numpy as np
 
 from whylight.core.example import Example
 from whylight.data import _reading, _tokens
+from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
 from whylight.data.sst import LABELS
@@ -25,12 +26,12 @@ SHARES = {"train": (0.0, 0.8), "dev": (0.8, 0.9), "test": (0.9, 1.0), "all": (0.
 
 
 @corpus(cite="pang2005", splits=tuple(SHARES))
-def rt_polarity(path: Path, split: str, *, split_seed: int = 2005) -> Dataset:
+def rt_polarity(path: Path, split: str, reading: Reading, *, split_seed: int = 2005) -> Dataset:
     """Rotten Tomatoes sentences, two classes, with a seeded 80/10/10 split of our own."""
     records: list[Record] = []
     for suffix, label in zip(("neg", "pos"), LABELS, strict=True):
         file = _reading.find(path, f"rt-polarity.{suffix}", f"rt-polarity.{suffix}.txt")
-        sentences = [(n, line.strip()) for n, line in _reading.lines(file, encoding="windows-1252")]
+        sentences = [(n, line.strip()) for n, line in reading.lines(file, encoding="windows-1252")]
         order = np.random.default_rng(split_seed).permutation(len(sentences))
         first, last = (round(share * len(sentences)) for share in SHARES[split])
         for i in np.sort(order[first:last]):

@@ -21,10 +21,11 @@ Reference: Socher et al. 2013; Carton et al. 2020 for the first rule, Pham et al
 from pathlib import Path
 from typing import Literal
 
-from whylight.core.errors import InputError
 from whylight.core.example import Example
 from whylight.core.rationale import Rationale
 from whylight.data import _reading, _tokens, _trees
+from whylight.data._checks import Flaw
+from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
 
@@ -36,16 +37,17 @@ _NOTES = {
 
 
 @corpus(cite="socher2013", splits=("train", "dev", "test"))
-def sst(path: Path, split: str, *, rationale: Literal["carton", "phrases"] = "carton") -> Dataset:
+def sst(path: Path, split: str, reading: Reading, *, rationale: Literal["carton", "phrases"] = "carton") -> Dataset:
     """Stanford Sentiment Treebank, two classes, with rationales from its trees."""
     file = _reading.find(path, f"{split}.txt")
     records: list[Record] = []
     neutral = 0
-    for number, line in _reading.lines(file):
+    for number, line in reading.lines(file):
         try:
             tree = _trees.parse(line)
-        except InputError as error:
-            raise _reading.broken(file, number, str(error)) from None
+        except Flaw as flaw:
+            reading.drop(file, number, flaw)
+            continue
         if tree.label == _trees.NEUTRAL:
             neutral += 1
         else:

@@ -12,27 +12,36 @@ from pathlib import Path
 
 from whylight.core.example import Example
 from whylight.data import _reading, _tokens
+from whylight.data._checks import Flaw, shown, text_of
+from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
 from whylight.data.sst import LABELS
 
 
 @corpus(cite="wang2019", splits=("train", "dev", "test"))
-def sst2(path: Path, split: str) -> Dataset:
+def sst2(path: Path, split: str, reading: Reading) -> Dataset:
     """GLUE SST-2, two classes; its test split has no labels."""
     file = _reading.find(path, f"{split}.tsv")
-    rows = ((number, line.split("\t")) for number, line in _reading.lines(file))
+    rows = ((number, line.split("\t")) for number, line in reading.lines(file))
     _, header = next(rows, (1, []))
     if "sentence" not in header:
         raise _reading.broken(file, 1, "is not the header 'sentence<TAB>label' or 'index<TAB>sentence'")
     records = []
     for number, cells in rows:
-        if len(cells) != len(header):
-            raise _reading.broken(file, number, f"has {len(cells)} columns; its header has {len(header)}")
-        row = dict(zip(header, cells, strict=True))
-        if row.get("label", "0") not in ("0", "1"):
-            raise _reading.broken(file, number, f"has the label '{row['label']}'; it must be 0 or 1")
-        text = row["sentence"].strip()
-        labels = (LABELS[int(row["label"])],) if "label" in row else ()
-        records.append(Record(f"{split}-{number}", Example(text, words=_tokens.found(text)), labels))
+        try:
+            records.append(_record(header, cells, name=f"{split}-{number}"))
+        except Flaw as flaw:
+            reading.drop(file, number, flaw)
     return Dataset("sst2", split, LABELS, tuple(records))
+
+
+def _record(header: list[str], cells: list[str], *, name: str) -> Record:
+    if len(cells) != len(header):
+        raise Flaw(f"has {len(cells)} columns; its header has {len(header)}")
+    row = dict(zip(header, cells, strict=True))
+    if row.get("label", "0") not in ("0", "1"):
+        raise Flaw(f"has the label '{shown(row['label'])}'; it must be 0 or 1")
+    text = text_of(row["sentence"].strip(), "sentence")
+    labels = (LABELS[int(row["label"])],) if "label" in row else ()
+    return Record(name, Example(text, words=_tokens.found(text)), labels)

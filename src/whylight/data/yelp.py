@@ -14,27 +14,36 @@ from pathlib import Path
 
 from whylight.core.example import Example
 from whylight.data import _reading
+from whylight.data._checks import Flaw, text_of
+from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
 from whylight.data.sst import LABELS
 
 _LINE = re.compile(r"([01])\s+(\S.*)")
-_BREAKS = re.compile(r"(?:\s*\\n\s*)+")
+_BREAKS = re.compile(r"(?<!\s)(?:\s*\\n\s*)+")
 _QUOTES = re.compile(r'\\\s*"{1,2}')
 
 
 @corpus(cite="zhang2015", splits=("test",))
-def yelp(path: Path, split: str, *, clean: bool = False) -> Dataset:
+def yelp(path: Path, split: str, reading: Reading, *, clean: bool = False) -> Dataset:
     """Yelp reviews, two classes; 1000 test reviews."""
     file = _reading.find(path, "yelp", "yelp.txt", or_file=True)
     records = []
-    for number, line in _reading.lines(file):
-        match = _LINE.fullmatch(line.strip())
-        if match is None:
-            raise _reading.broken(file, number, "is not 'label text' with a label of 0 or 1")
-        text = _cleaned(match[2]) if clean else match[2]
-        records.append(Record(f"{split}-{number}", Example(text), (LABELS[int(match[1])],)))
+    for number, line in reading.lines(file):
+        try:
+            records.append(_record(line, name=f"{split}-{number}", clean=clean))
+        except Flaw as flaw:
+            reading.drop(file, number, flaw)
     return Dataset("yelp", split, LABELS, tuple(records), notes=("escaped breaks and quotes undone",) if clean else ())
+
+
+def _record(line: str, *, name: str, clean: bool) -> Record:
+    match = _LINE.fullmatch(line.strip())
+    if match is None:
+        raise Flaw("is not 'label text' with a label of 0 or 1")
+    text = text_of(_cleaned(match[2]) if clean else match[2], "text")
+    return Record(name, Example(text), (LABELS[int(match[1])],))
 
 
 def _cleaned(text: str) -> str:

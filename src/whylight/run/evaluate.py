@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from whylight.core.errors import InputError
-from whylight.data.dataset import Dataset, Record
+from whylight.data.dataset import Dataset, Record, named
 from whylight.facade.bar import progress_bar
 from whylight.facade.explain import Options
 from whylight.run.corpus import boundaries_of
@@ -122,9 +122,11 @@ def answer(
 
 
 def _disjoint(tune: Dataset, data: Dataset) -> Dataset:
-    shared = {record.example.text for record in tune} & {record.example.text for record in data}
-    if shared:
-        raise InputError(f"{len(shared)} texts are in both the tuning and the evaluated data; they must be disjoint.")
+    if shared := tune.shared_with(data):
+        raise InputError(
+            f"{len(shared)} texts are in both the tuning and the evaluated data: {named(shared)}; they must be "
+            "disjoint: leave them out with --drop-duplicates, in Python tune.without(data)."
+        )
     if not len(tune):
         raise InputError(f"no text of '{tune.name}' ({tune.split}) has a rationale to tune a boundary on.")
     return tune

@@ -18,7 +18,7 @@ from transformers import PrinterCallback, TrainerCallback, TrainingArguments
 
 from whylight.core.errors import InputError, SettingError
 from whylight.core.explanation import JsonValue
-from whylight.data.dataset import Dataset
+from whylight.data.dataset import Dataset, named
 from whylight.facade.explain import choice
 from whylight.models.load import quiet
 from whylight.models.prepare import Architecture, Prepared, prepare
@@ -134,9 +134,11 @@ def _check_data(data: Dataset, dev: Dataset, recipe: Recipe) -> None:
         strange = min(set(dev.label_names) - set(data.label_names))
         raise InputError(f"the validation texts have the label '{strange}', which no training text has.")
     check_labels(data, dev)
-    shared = {record.example for record in data} & {record.example for record in dev}
-    if shared:
-        raise InputError(f"{len(shared)} texts are in both the training and the validation data.")
+    if shared := data.shared_with(dev):
+        raise InputError(
+            f"{len(shared)} training texts are in the validation data too: {named(shared)}; leave them out with "
+            "--drop-duplicates, in Python data.without(dev)."
+        )
     if "rationale" in recipe.needs:
         names = [term.name for term in recipe.terms if "rationale" in term.spec.facts["needs"]]
         for one in (data, dev):

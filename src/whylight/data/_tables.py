@@ -1,0 +1,140 @@
+"""The rows of a data file: JSON lines, CSV, TSV or Parquet, a few at a time."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from whylight.core.errors import InputError
+from whylight.data._checks import Flaw, is_whole, shown
+from whylight.data._columns import KNOWN, PLAIN, TEXTS, meant_by
+from whylight.data._reading import ALWAYS_UNPACKED, Reading
+
+ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".tsv", ".parquet")
+_BATCH_ROWS = 1024
+Row = Mapping[str, Any]
+
+
+def unit(file: Path) -> str:
+    """Return what a record of a file is called in a sentence."""
+    return "row" if file.suffix == ".parquet" else "line"
+
+
+def rows(file: Path, reading: Reading) -> Iterator[tuple[int, Row]]:
+    """Yield the rows of a file with their numbers."""
+    if file.name.endswith((".jsonl", ".jsonl.gz")):
+        found: Iterator[tuple[int, Row]] = reading.json_lines(file)
+    elif file.suffix in (".csv", ".tsv"):
+        found = _table(file, reading, delimiter="," if file.suffix == ".csv" else "\t")
+    elif file.suffix == ".parquet":
+        found = _parquet(file, reading)
+    else:
+        endings = ", ".join(ENDINGS)
+        raise InputError(f"'{shown(file)}' is of no kind that can be read; a data file ends in {endings}.")
+    empty = True
+    for line, row in found:
+        empty = False
+        yield line, row
+    if empty and not reading.dropped:
+        raise InputError(f"'{shown(file)}' holds no record.")
+
+
+def _check_columns(file: Path, names: list[str]) -> None:
+    """Refuse columns without a text, or two of one name."""
+    if not any(name in TEXTS for name in names):
+        close = next((name for name in names if meant_by(name) == "text"), None)
+        hint = f" Rename '{shown(close)}'." if close else ""
+        listed = shown(", ".join(names))
+        raise InputError(f"'{shown(file)}' has no column 'text'; its header is {listed}.{hint}")
+    twice = next((one for one, other in pairwise(sorted(names)) if one == other), None)
+    if twice is not None:
+        raise InputError(f"'{shown(file)}' has two columns '{shown(twice)}'; each needs a name of its own.")
+
+
+def _table(file: Path, reading: Reading, *, delimiter: str) -> Iterator[tuple[int, Row]]:
+    header: list[str] | None = None
+    for number, cells in _cells(file, reading, delimiter):
+        if header is None:
+            header = cells
+            _check_columns(file, header)
+            continue
+        if len(cells) != len(header):
+            reading.drop(file, number, Flaw(f"has {len(cells)} columns; the header has {len(header)}"))
+        elif not all(map(is_whole, cells)):
+            reading.drop(file, number, Flaw("is not UTF-8; convert the file"))
+        else:
+            yield number, dict(zip(header, cells, strict=True))
+
+
+def _cells(file: Path, reading: Reading, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of each row; a row whose quotes are broken ends the file, since nobody knows where it ends.
+
+    Bytes that are not UTF-8 come out as half characters, so that the row can be refused rather than a line inside it.
+    """
+    lines = (line for _, line in reading.aside(strict=True).raw_lines(file, errors="surrogateescape"))
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        limit = csv.field_size_limit(reading.max_record_bytes)  # the usual limit is shorter than a long document
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise InputError(
+                f"'{shown(file)}' is not a table: {shown(str(error))} at line {reader.line_num}."
+            ) from None
+        finally:
+            csv.field_size_limit(limit)
+        if cells is None:
+            return
+        if cells:
+            yield reader.line_num, cells
+
+
+def _parquet(file: Path, reading: Reading) -> Iterator[tuple[int, Row]]:
+    try:
+        parquet = import_module("pyarrow.parquet")
+    except ImportError:
+        raise InputError("Parquet is read with pyarrow, which is not installed: pip install pyarrow.") from None
+    try:
+        with parquet.ParquetFile(file) as opened:
+            names = list(opened.schema_arrow.names)
+            _check_columns(file, names)
+            _check_size(file, opened.metadata, reading)
+        # a value that is repeated a million times is kept once
+        with parquet.ParquetFile(file, read_dictionary=[name for name in names if name in PLAIN]) as opened:
+            yield from _parquet_rows(file, opened, reading)
+    except InputError:
+        raise
+    except (OSError, ValueError, NotImplementedError, OverflowError, KeyError, TypeError) as error:  # pyarrow's own
+        reason = shown(str(error).partition("\n")[0].rstrip("."))
+        raise InputError(f"'{shown(file)}' cannot be read as Parquet: {reason}.") from None
+
+
+def _check_size(file: Path, metadata: Any, reading: Reading) -> None:  # noqa: ANN401  an optional library
+    """Refuse a file whose pages unpack to too much; columns are not asked, since damaged ones end the process."""
+    total = sum(int(metadata.row_group(i).total_byte_size) for i in range(metadata.num_row_groups))
+    if total > reading.max_file_bytes:
+        raise InputError(f"'{shown(file)}' {reading.too_large()}.")
+    if total > max(ALWAYS_UNPACKED, reading.max_expansion * file.stat().st_size):
+        raise InputError(f"'{shown(file)}' {reading.too_packed()}.")
+
+
+def _parquet_rows(file: Path, opened: Any, reading: Reading) -> Iterator[tuple[int, Row]]:  # noqa: ANN401  as above
+    """Yield rows; columns that are not read are there by name alone."""
+    names = list(opened.schema_arrow.names)
+    others = dict.fromkeys(name for name in names if name not in KNOWN)
+    known = [name for name in names if name in KNOWN]
+    total, number = 0, 0
+    for batch in opened.iter_batches(batch_size=_BATCH_ROWS, columns=known):
+        for i in range(batch.num_rows):
+            number += 1
+            row = {name: column[i].as_py() for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+            sizes = [len(value) for value in row.values() if isinstance(value, str)]
+            total += sum(sizes)
+            if total > reading.max_file_bytes:
+                raise InputError(f"'{shown(file)}' {reading.too_large()}.")
+            if max(sizes, default=0) > reading.max_record_bytes:
+                reading.drop(file, number, Flaw(reading.too_long()), unit="row")
+            else:
+                yield number, {**row, **others}
