@@ -9,7 +9,6 @@ each window as a text of its own, and blends.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.encoded import Encoded
 from whylight.core.errors import IncompatibleError
+from whylight.core.limits import claim
 from whylight.core.registry import Spec
 from whylight.facade.case import Case
 from whylight.views.classifier import Classifier, Differentiable, Request, Traceable
@@ -24,6 +24,7 @@ from whylight.views.game import Game
 from whylight.views.gradient import GradientView
 from whylight.views.trace import TraceView
 
+FLOAT_BYTES = 8
 GRADIENT_BYTES = 2**28
 """Memory for the gradients of several targets; beyond, targets are explained some at a time."""
 
@@ -65,10 +66,10 @@ def parts(case: Case, spec: Spec, request: Request, *, remover: str) -> Iterator
         )
     # a method that splits the logit itself is as linear in it as a gradient is
     summed = not alone and (TraceView not in spec.consumes or bool(spec.facts["complete"]))
-    weights = np.ones((n_windows, encoded.n_features)) if summed else blend(encoded)
+    weights = None if summed else blend(encoded)
     for number in range(n_windows):
         segment, held = encoded.segment(number)
-        share = weights[number, held] / (1 if alone else n_windows)
+        share = (np.ones(len(held)) if weights is None else weights[number, held]) / (1 if alone else n_windows)
         for views, targets in _views(case, segment, spec, request, remover):
             yield Part(views, held, share, complete=summed, targets=targets)
 
@@ -94,7 +95,9 @@ def game(case: Case, request: Request, *, remover: str, encoded: Encoded | None 
 
 def blend(encoded: Encoded) -> Floats:
     """Return how much each window says about each feature, `[windows, features]`; over an overlap it moves linearly."""
-    weights = np.zeros((len(encoded.windows), encoded.n_features))
+    n_windows, n_features = len(encoded.windows), encoded.n_features
+    claim(2 * FLOAT_BYTES * n_windows * n_features, f"blending {n_windows} windows of {n_features:,} features")
+    weights = np.zeros((n_windows, n_features))
     held = [window.features for window in encoded.windows]
     for number, features in enumerate(held):
         weights[number, features] = 1.0
@@ -111,8 +114,8 @@ def blend(encoded: Encoded) -> Floats:
 def _in_every_window(encoded: Encoded) -> Ints:
     """Return the features of a part that stands whole in every window, as the shorter text of a pair does."""
     part = np.asarray([span.part for span in encoded.spans])
-    everywhere = reduce(np.intersect1d, [window.features for window in encoded.windows])
-    seen = reduce(np.union1d, [window.features for window in encoded.windows])
+    windows = np.bincount(np.concatenate([window.features for window in encoded.windows]), minlength=len(part))
+    everywhere, seen = np.flatnonzero(windows == len(encoded.windows)), np.flatnonzero(windows)
     whole = [p for p in np.unique(part) if np.isin(seen[part[seen] == p], everywhere).all()]
     return everywhere[np.isin(part[everywhere], whole)]
 
