@@ -203,7 +203,7 @@ def _value(content: bytes, draw: random.Random) -> bytes:
 
 
 def _key(content: bytes, draw: random.Random) -> bytes:
-    def change(record: Any) -> None:  # noqa: ANN401  whatever a line holds
+    def change(record: Any) -> None:
         if isinstance(record, dict) and record:
             key = draw.choice(sorted(record))
             others = (key[:-1], f"{key}s", key.title(), f" {key}", draw.choice(data_hostile.KEYS))
@@ -224,7 +224,7 @@ def _changed_line(content: bytes, draw: random.Random, change: Callable[[Any], N
     return b"\n".join(lines)
 
 
-def _replace_one(record: Any, draw: random.Random) -> None:  # noqa: ANN401  whatever a line holds
+def _replace_one(record: Any, draw: random.Random) -> None:
     """Put a strange value in the place of one, at a random depth."""
     place = record
     while isinstance(place, dict | list) and place:

@@ -42,7 +42,7 @@ class Case:
     links: Mapping[str, str] = field(default_factory=dict)
     sparse: Mapping[str, int] = field(default_factory=dict)
 
-    def but(self, name: str, files: Files, **changes: Any) -> "Case":  # noqa: ANN401  of the attributes' types
+    def but(self, name: str, files: Files, **changes: Any) -> "Case":
         """Return the case with other files in the place of some."""
         return replace(self, name=name, files={**self.files, **files}, **changes)
 
@@ -99,7 +99,7 @@ def table(rows: Rows, delimiter: str = ",") -> bytes:
     return out.getvalue().encode()
 
 
-def columns(rows: Rows | Mapping[str, Any], **options: Any) -> bytes:  # noqa: ANN401  of the library
+def columns(rows: Rows | Mapping[str, Any], **options: Any) -> bytes:
     """Return rows, or columns, as Parquet."""
     out = io.BytesIO()
     made = pa.Table.from_pylist(rows) if isinstance(rows, list) else pa.table(dict(rows))
@@ -107,7 +107,7 @@ def columns(rows: Rows | Mapping[str, Any], **options: Any) -> bytes:  # noqa: A
     return out.getvalue()
 
 
-def own(name: str, content: bytes, **changes: Any) -> Case:  # noqa: ANN401  of the attributes' types
+def own(name: str, content: bytes, **changes: Any) -> Case:
     """Return the case of one file of one's own; its ending says its format."""
     entry = "mine" + name[name.index(".") :].partition(" ")[0]
     return Case(name, {entry: content}, entry=entry, **changes)

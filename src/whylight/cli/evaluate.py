@@ -9,6 +9,7 @@ import typer
 from whylight.cli.data import DropBroken, read, say_losses
 from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.tables import TableFormat, print_evaluation, print_records, print_several
+from whylight.core.limits import limited
 from whylight.facade.console import complain
 
 if TYPE_CHECKING:
@@ -81,6 +82,12 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     out: Annotated[
         Path | None, typer.Option(help="Folder for Parquet tables; a stopped run goes on from there.")
     ] = None,
+    budget: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Refuse work that takes longer, by an early estimate.")
+    ] = None,
+    max_memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Refuse work that takes more memory than this, e.g. 4GB.")
+    ] = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Measure methods on a data set: one table with intervals, beside `random` and `human`."""
@@ -113,13 +120,16 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     if len(models) > 1 or seeds != 1:
         named = zip(model_names([one or "bundled" for one in models]), models, strict=True)
         opened = {name: partial(load, one, head=parse_head(head)) for name, one in named}
-        several = evaluate_several(opened, records, question, seeds=seeds, out=out)
+        with limited(budget=budget, max_memory=max_memory):
+            several = evaluate_several(opened, records, question, seeds=seeds, out=out)
         if output_format is TableFormat.table:
             print_several(several, title=title)
         else:
             print_records(several.records(), output_format)
         return
-    found = answer(load(models[0], head=parse_head(head)), records, question, out=out, progress=True)
+    classifier = load(models[0], head=parse_head(head))
+    with limited(budget=budget, max_memory=max_memory):
+        found = answer(classifier, records, question, out=out, progress=True)
     if output_format is TableFormat.table:
         print_evaluation(found, title=title, by_outcome=by_outcome)
     else:

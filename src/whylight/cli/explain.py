@@ -13,6 +13,7 @@ from whylight.core import evidence as evidence_rule
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.explanation import Explanation
 from whylight.core.labels import HEADS, Head
+from whylight.core.limits import limited
 from whylight.facade.console import Console, put
 from whylight.report import page, terminal
 
@@ -87,6 +88,12 @@ def explain(  # noqa: PLR0913  one parameter an option
         int, typer.Option(metavar="N", help="List at most N stretches of text that carry each label; 0 for none.")
     ] = evidence_rule.SPANS,
     out: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
+    budget: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Refuse work that takes longer, by an early estimate.")
+    ] = None,
+    max_memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Refuse work that takes more memory than this, e.g. 4GB.")
+    ] = None,
     head: Annotated[
         str | None, typer.Option(help="softmax, sigmoid or binary, where the model does not say which.")
     ] = None,
@@ -107,7 +114,8 @@ def explain(  # noqa: PLR0913  one parameter an option
         target=_target(target or []), unit=unit, remover=remover, score=score, long=long, pieces=pieces
     )
     classifier = load(model, head=parse_head(head), max_tokens=max_tokens, allow_pickle=allow_pickle)
-    explanations = explain_all(classifier, inputs, methods=method or None, options=options, settings=given)
+    with limited(budget=budget, max_memory=max_memory):
+        explanations = explain_all(classifier, inputs, methods=method or None, options=options, settings=given)
     _show(explanations, output_format, out, evidence=evidence)
 
 

@@ -62,6 +62,12 @@ def sanity(  # noqa: PLR0913  one parameter an option
     ] = None,
     drop_broken: DropBroken = False,
     output_format: Annotated[TableFormat, typer.Option("--format", help="table, json or csv.")] = TableFormat.table,
+    budget: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Refuse work that takes longer, by an early estimate.")
+    ] = None,
+    max_memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Refuse work that takes more memory than this, e.g. 4GB.")
+    ] = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Draw the model's weights anew, from the head downwards, and see which methods notice."""
@@ -80,6 +86,8 @@ def sanity(  # noqa: PLR0913  one parameter an option
         draws=draws,
         seed=seed,
         options=Options.parse(target="predicted", unit=unit, remover=remover, score=None, long=long, pieces="sum"),
+        budget=budget,
+        max_memory=max_memory,
         settings=parse_settings(settings or []),
     )
     if output_format is TableFormat.table:

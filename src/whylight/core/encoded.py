@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Literal, get_args
 
 import numpy as np
@@ -14,6 +15,7 @@ UNITS: tuple[Unit, ...] = get_args(Unit)
 Long = Literal["window", "segments", "truncate", "refuse"]
 LONG: tuple[Long, ...] = get_args(Long)
 NO_FEATURE = -1
+_DIGEST = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,9 +134,14 @@ class Rows:
         return Rows(self.ids[chosen, :width], self.types[chosen, :width], lengths, zeroed)
 
     def keys(self) -> list[bytes]:
-        """Return what makes each row distinct."""
+        """Return what makes each row distinct, in a few bytes: there may be millions of rows."""
         keys = []
         for i, length in enumerate(self.lengths.tolist()):
-            key = self.ids[i, :length].tobytes() + self.types[i, :length].tobytes()
-            keys.append(key if self.zeroed is None else key + self.zeroed[i, :length].tobytes())
+            row = self.ids[i, :length].tobytes() + self.types[i, :length].tobytes()
+            keys.append(key_of(row if self.zeroed is None else row + self.zeroed[i, :length].tobytes()))
         return keys
+
+
+def key_of(content: bytes) -> bytes:
+    """Return a short name for a content; two that differ have the same name about once in 2^64 pairs."""
+    return blake2b(content, digest_size=_DIGEST).digest()

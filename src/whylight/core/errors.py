@@ -26,6 +26,10 @@ class IncompatibleError(WhylightError):
     """The method, remover or score does not fit this model."""
 
 
+class LimitError(WhylightError):
+    """The work would take more time or memory than it may."""
+
+
 class UnmetError(WhylightError):
     """A training ended without a model that keeps its bound."""
 

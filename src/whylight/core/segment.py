@@ -10,19 +10,24 @@ from collections.abc import Iterator
 
 _PIECE = re.compile(r"\w+(?:['’\-]\w+)*|\S")
 _JOINERS = frozenset("\u200d\u200c\u2060\ufe0e\ufe0f\u20e3")
-_SENTENCE_END = re.compile(r"(?:[.!?…。！？]+[\"'”’)\]»]*(?=\s)|[。！？]|\n\s*\n)")
+# possessive (++), so that a run of signs is gone through once: what follows it cannot be another of its kind anyway
+_SENTENCE_END = re.compile(r"[.!?…。！？]++[\"'”’)\]»]*+|\n\s*\n")
+_FULL_STOP = frozenset("。！？")
+"""Signs that end a sentence whatever follows."""
 _ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|vs|etc|e\.g|i\.e|cf|approx|No|Fig|al)|\b[A-Z])\.$")
+_FIRST_MARK = "\u0300"
 _FIRST_FLAG_LETTER, _LAST_FLAG_LETTER = "\U0001f1e6", "\U0001f1ff"
 _FIRST_SKIN_TONE, _LAST_SKIN_TONE = "\U0001f3fb", "\U0001f3ff"
 
 
 def words(text: str) -> list[tuple[int, int]]:
     """Return the character offsets of the words of a text, in reading order."""
+    if text.isascii():  # nothing continues what it stands on
+        return [match.span() for match in _PIECE.finditer(text)]
     spans: list[tuple[int, int]] = []
-    shadow = text if text.isascii() else _marks_as_letters(text)
-    for match in _PIECE.finditer(shadow):
+    for match in _PIECE.finditer(_marks_as_letters(text)):
         start, end = match.span()
-        if spans and spans[-1][1] == start and _continues(text[spans[-1][0] : start], text[start]):
+        if spans and spans[-1][1] == start and _continues(text, spans[-1][0], start):
             spans[-1] = (spans[-1][0], end)
         else:
             spans.append((start, end))
@@ -43,15 +48,16 @@ def _marks_as_letters(text: str) -> str:
     return "".join(shadow)
 
 
-def _continues(before: str, after: str) -> bool:
-    """Say whether two adjacent pieces are one symbol: an emoji with its modifiers, a joined emoji, a flag."""
-    if _is_mark(after) or before[-1] == "\u200d":
+def _continues(text: str, first: int, start: int) -> bool:
+    """Say whether the piece at `start` is one symbol with that before it, from `first`: a joined emoji, a flag."""
+    before, after = text[start - 1], text[start]
+    if _is_mark(after) or before == "\u200d":
         return True
-    return len(before) == 1 and _is_flag_letter(before) and _is_flag_letter(after)
+    return start - first == 1 and _is_flag_letter(before) and _is_flag_letter(after)
 
 
 def _is_mark(character: str) -> bool:
-    return (
+    return character >= _FIRST_MARK and (
         character in _JOINERS
         or _FIRST_SKIN_TONE <= character <= _LAST_SKIN_TONE
         or unicodedata.category(character).startswith("M")
@@ -64,9 +70,18 @@ def _is_flag_letter(character: str) -> bool:
 
 def _sentence_cuts(text: str) -> Iterator[int]:
     for match in _SENTENCE_END.finditer(text):
-        if not _ABBREVIATION.search(text, max(0, match.end() - 12), match.end()):
-            yield match.end()
+        for cut in _cuts_in(text, *match.span()):
+            if not _ABBREVIATION.search(text, max(0, cut - 12), cut):
+                yield cut
     yield len(text)
+
+
+def _cuts_in(text: str, start: int, end: int) -> Iterator[int]:
+    """Return the ends of sentences in a run of signs, or in a blank line: its own end, or each sign that needs none."""
+    if text[start] == "\n" or text[end : end + 1].isspace():
+        yield end
+    else:
+        yield from (i + 1 for i in range(start, end) if text[i] in _FULL_STOP)
 
 
 def _trimmed(text: str, cuts: Iterator[int]) -> Iterator[tuple[int, int]]:

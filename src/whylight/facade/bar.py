@@ -1,14 +1,20 @@
-"""A progress bar that appears only when work takes longer than two seconds and a person is watching."""
+"""A progress bar that appears only when work takes longer than two seconds and a person is watching.
+
+What it is told about steps also makes the estimate of how long the work will take (`core/estimate.py`): long work is
+announced, and what exceeds the limits that hold (`core/limits.py`) is refused.
+"""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock, Timer
 
 from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 
+from whylight.core.estimate import Estimate, Item
+from whylight.core.limits import limited
 from whylight.core.printable import one_line
-from whylight.core.progress import listening
+from whylight.core.progress import Listener, hearing, listening
 from whylight.facade.console import Console, words
 
 PATIENCE = 2.0
@@ -18,25 +24,54 @@ ALMOST = 0.99
 
 
 @contextmanager
-def progress_bar(total: int, *, shown: bool) -> Iterator[Callable[[str], None]]:
-    """Show how many explanations are done, and how far the current one has come.
+def progress_bar(total: int, *, shown: bool, plan: Sequence[Item] | None = None) -> Iterator[Callable[[str], None]]:
+    """Show how many explanations are done, and how far the current one has come; refuse what exceeds its limits.
 
     Args:
         total: Number of explanations.
         shown: False keeps the terminal untouched.
+        plan: Kind and size of each of them, for the estimate; all alike if left out.
 
     Yields:
         A function to call with a title at the start of each explanation.
     """
-    if not shown or not sys.stderr.isatty():
-        yield lambda _title: None
-        return
-    bar = _Bar(total)
-    try:
-        with listening(bar):
-            yield bar.step
-    finally:
-        bar.stop()
+    with limited() as limits:
+        bar = _Bar(total) if shown and sys.stderr.isatty() else None
+        say = None if not shown else _write if bar is None else bar.say
+        ears = _Ears(Estimate([("", 1)] * total if plan is None else plan, limits, say=say), bar)
+        try:
+            with listening(ears):
+                yield ears.step
+        finally:
+            if bar is not None:
+                bar.stop()
+
+
+def _write(sentence: str) -> None:
+    sys.stderr.write(f"whylight: {sentence}\n")
+
+
+class _Ears:
+    """Passes on what is heard, to the bar first: it should show the batch after which work is refused."""
+
+    def __init__(self, estimate: Estimate, bar: "_Bar | None") -> None:
+        self._estimate = estimate
+        heard: tuple[Listener | None, ...] = (bar, hearing(), estimate)  # whoever listens around the bar goes on
+        self._listeners = tuple(one for one in heard if one is not None)
+        self._bar = bar
+
+    def step(self, title: str) -> None:
+        if self._bar is not None:
+            self._bar.step(title)
+        self._estimate.step()
+
+    def expect(self, steps: int) -> None:
+        for listener in self._listeners:
+            listener.expect(steps)
+
+    def advance(self, steps: int) -> None:
+        for listener in self._listeners:
+            listener.advance(steps)
 
 
 class _Bar:
@@ -72,6 +107,9 @@ class _Bar:
         self._steps += steps
         self._all_steps += steps
         self._update()
+
+    def say(self, sentence: str) -> None:
+        self._progress.console.print(f"whylight: {sentence}", markup=False, highlight=False)
 
     def stop(self) -> None:
         with self._lock:

@@ -13,6 +13,7 @@ from whylight.core.example import Example
 from whylight.core.explanation import Explanation, JsonValue, Provenance
 from whylight.core.interruption import postponed
 from whylight.core.labels import CLIP, ScoreSpace, TargetSpec, check_score_space
+from whylight.core.limits import limited
 from whylight.core.registry import METHODS, Spec
 from whylight.facade.apply import apply
 from whylight.facade.bar import progress_bar
@@ -107,6 +108,8 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
     long: str = "window",
     pieces: str = "sum",
     progress: bool = True,
+    budget: float | None = None,
+    max_memory: str | None = None,
     **settings: object,
 ) -> Explanation | list[Explanation]:
     """Say which words made a classifier decide.
@@ -121,7 +124,9 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
         score: `logit`, `probability`, `log_odds` or `log_probability`; by default the logit where there is one.
         long: `window`, `segments`, `truncate` or `refuse`, for texts longer than the model reads.
         pieces: `sum`, `max` or `mean` of the scores of a word's tokens.
-        progress: Show a progress bar on work that takes longer than two seconds.
+        progress: Show a progress bar on work that takes longer than two seconds, and announce what takes minutes.
+        budget: Seconds; work that takes longer, by an estimate from its first batches, is refused.
+        max_memory: Memory that the process may take, e.g. `"4GB"`; work that takes more is refused.
         **settings: Settings of the methods, e.g. `samples=500`; `**{"lime.samples": 200}` is for one of them, and wins.
             `layer="all"` explains at every layer of the model.
 
@@ -139,9 +144,10 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
     single = isinstance(inputs, str | tuple | Example)
     several = [inputs] if isinstance(inputs, str | tuple | Example) else _listed(inputs)
     names = [method] if isinstance(method, str) else method
-    explanations = explain_all(
-        classifier, several, methods=names, options=options, settings=settings, progress=progress
-    )
+    with limited(budget=budget, max_memory=max_memory):
+        explanations = explain_all(
+            classifier, several, methods=names, options=options, settings=settings, progress=progress
+        )
     one = single and (method is None or isinstance(method, str)) and not asks_for_layers(settings)
     return explanations[0] if one else explanations
 
@@ -173,7 +179,8 @@ def explain_all(
     check_remover(classifier, options.remover)
     examples = [as_example(one) for one in inputs]
     explanations = []
-    with progress_bar(len(examples) * len(chosen), shown=progress) as step:
+    plan = [(one.name, sum(map(len, example.parts))) for example in examples for one in chosen]
+    with progress_bar(len(plan), shown=progress, plan=plan) as step:
         for example in examples:
             case = open_case(classifier, example, unit=options.unit, long=options.long)
             for one in chosen:

@@ -8,7 +8,6 @@ and blends.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import torch
 from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.encoded import NO_FEATURE, Encoded
 from whylight.core.errors import IncompatibleError
+from whylight.core.limits import claim
 from whylight.core.registry import Spec
 from whylight.facade.case import Case
 from whylight.views.classifier import Classifier, Differentiable, Request, Traceable
@@ -26,6 +26,7 @@ from whylight.views.positions import Positions
 from whylight.views.trace import TraceView
 from whylight.views.windows import WindowsGradientView
 
+FLOAT_BYTES = 8
 GRADIENT_BYTES = 2**28
 """Memory for the gradients of several targets; beyond, targets are explained some at a time."""
 
@@ -99,14 +100,15 @@ def _windows(case: Case, spec: Spec, request: Request, remover: str) -> Iterator
     encoded, n_windows = case.encoded, len(case.encoded.windows)
     # a method that splits the logit itself is as linear in it as a gradient is
     summed = bool(spec.facts["complete"])
-    weights = np.ones((n_windows, encoded.n_features)) if summed else blend(encoded)
+    weights = None if summed else blend(encoded)
     undivided: Iterable[_Document] = [(None, request, slice(0, len(request.targets)))]
     for document, own, targets in _documents(case, request) if GradientView in spec.consumes else undivided:
         for number in range(n_windows):
             segment, held = encoded.segment(number)
             known: dict[type, Any] = {} if document is None else {GradientView: document.window(number)}
             views = tuple(known.get(kind) or _view(kind, case, segment, own, remover) for kind in spec.consumes)
-            yield Part(views, held, weights[number, held] / n_windows, complete=summed, targets=targets)
+            share = np.ones(len(held)) if weights is None else weights[number, held]
+            yield Part(views, held, share / n_windows, complete=summed, targets=targets)
 
 
 def _documents(case: Case, request: Request) -> Iterator[_Document]:
@@ -148,7 +150,9 @@ def game(case: Case, request: Request, *, remover: str, encoded: Encoded | None 
 
 def blend(encoded: Encoded) -> Floats:
     """Return how much each window says about each feature, `[windows, features]`; over an overlap it moves linearly."""
-    weights = np.zeros((len(encoded.windows), encoded.n_features))
+    n_windows, n_features = len(encoded.windows), encoded.n_features
+    claim(2 * FLOAT_BYTES * n_windows * n_features, f"blending {n_windows} windows of {n_features:,} features")
+    weights = np.zeros((n_windows, n_features))
     held = [window.features for window in encoded.windows]
     for number, features in enumerate(held):
         weights[number, features] = 1.0
@@ -165,8 +169,8 @@ def blend(encoded: Encoded) -> Floats:
 def _in_every_window(encoded: Encoded) -> Ints:
     """Return the features of a part that stands whole in every window, as the shorter text of a pair does."""
     part = np.asarray([span.part for span in encoded.spans])
-    everywhere = reduce(np.intersect1d, [window.features for window in encoded.windows])
-    seen = reduce(np.union1d, [window.features for window in encoded.windows])
+    windows = np.bincount(np.concatenate([window.features for window in encoded.windows]), minlength=len(part))
+    everywhere, seen = np.flatnonzero(windows == len(encoded.windows)), np.flatnonzero(windows)
     whole = [p for p in np.unique(part) if np.isin(seen[part[seen] == p], everywhere).all()]
     return everywhere[np.isin(part[everywhere], whole)]
 

@@ -33,8 +33,8 @@ def some_pairs(n: int, size: int, count: int, generator: np.random.Generator) ->
         return sides[generator.permutation(len(sides))[:count]]
     found: dict[bytes, Bools] = {}
     while len(found) < count:
-        rank = generator.random((count - len(found), n)).argsort(axis=1).argsort(axis=1)
-        for row in rank < size:
+        for _ in range(count - len(found)):
+            row = generator.random(n).argsort().argsort() < size
             side = ~row if 2 * size == n and not row[0] else row  # one name for a pair of equal sides
             found.setdefault(np.packbits(side).tobytes(), side)
     return np.stack(list(found.values()))

@@ -6,9 +6,13 @@ from scipy.linalg.lapack import dpstrf
 
 from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import SettingError
+from whylight.core.limits import claim
 
 SAMPLES_AT_ONCE = 1024
-"""Samples whose rows are laid out in memory together."""
+"""Samples whose rows are laid out in memory together, or features whose columns are."""
+LONG = 4096
+"""Features above which a square of them is not laid out where it can be avoided."""
+FLOAT_BYTES = 8
 
 
 def ridge(keep: Bools, values: Floats, weights: Floats, *, alpha: float) -> Floats:
@@ -23,11 +27,39 @@ def ridge(keep: Bools, values: Floats, weights: Floats, *, alpha: float) -> Floa
         alpha: Strength of the penalty.
     """
     share = weights / weights.sum()
-    design = keep - share @ keep
     centred = values - share @ values
+    samples, n = keep.shape
+    if n > max(samples, LONG):
+        return _ridge_by_samples(keep, centred, weights, alpha=alpha)
+    claim(FLOAT_BYTES * (2 * n * n + 2 * samples * n), f"a regression on {n:,} features and {samples:,} samples")
+    design = keep - share @ keep
     weighted = design * weights[:, None]
     gram = weighted.T @ design + alpha * np.eye(design.shape[1])
     return np.asarray(solve(gram, weighted.T @ centred, assume_a="pos")).T
+
+
+def _ridge_by_samples(keep: Bools, centred: Floats, weights: Floats, *, alpha: float) -> Floats:
+    """Solve the ridge regression of a very long text by an equation a sample instead of one a feature.
+
+        b = A' (A A' + alpha)^-1 W^1/2 v,   A = W^1/2 (z - mean z),
+
+    the same coefficients; features enter some at a time, so that none of their squares is ever laid out.
+    """
+    samples, n = keep.shape
+    root, share = np.sqrt(weights), weights / weights.sum()
+    claim(FLOAT_BYTES * (samples * samples + n * centred.shape[1]), f"a regression on {samples:,} samples")
+
+    def design(start: int) -> Floats:
+        some = keep[:, start : start + SAMPLES_AT_ONCE]
+        return np.asarray(root[:, None] * (some - share @ some))
+
+    starts = range(0, n, SAMPLES_AT_ONCE)
+    gram = alpha * np.eye(samples)
+    for start in starts:
+        own = design(start)
+        gram += own @ own.T
+    dual = solve(gram, root[:, None] * centred, assume_a="pos")
+    return np.concatenate([design(start).T @ dual for start in starts]).T
 
 
 def constrained(keep: Bools, values: Floats, weights: Floats, *, total: Floats) -> Floats:
@@ -45,6 +77,7 @@ def constrained(keep: Bools, values: Floats, weights: Floats, *, total: Floats) 
         total: What the coefficients of each target sum to, `[targets]`.
     """
     n = keep.shape[1]
+    claim(2 * FLOAT_BYTES * n * n, f"a regression on {n:,} features")
     gram, moments = np.zeros((n - 1, n - 1)), np.zeros((n - 1, len(total)))
     for start in range(0, len(keep), SAMPLES_AT_ONCE):
         some = slice(start, start + SAMPLES_AT_ONCE)

@@ -19,6 +19,7 @@ import numpy as np
 
 from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import SettingError
+from whylight.core.limits import claim
 from whylight.core.registry import method
 from whylight.methods._coalitions import count_pairs, every_pair, some_pairs, with_complements
 from whylight.methods._pools import from_pools, kernel_rates, shares_blocks
@@ -39,6 +40,7 @@ def kernel_shap(game: Game, *, samples: int | None = None, pool: int | None = No
             game.note(f"{game.n_features} features need more than {SAMPLES} samples; {samples} were taken")
     if samples < 1:
         raise SettingError(f"the setting 'samples' must be at least 1, not {samples}.")
+    claim(3 * samples * game.n_features, f"{samples:,} samples of {game.n_features:,} features")
     total = game.full - game.empty
     if game.n_features == 1:
         return total[:, None]

@@ -15,18 +15,21 @@ The package toggles all occurrences of a word together and regresses on the prob
 feature of its own, and the score space is the caller's choice.
 """
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
 
-from whylight.core.arrays import Bools, Floats
+from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import SettingError
+from whylight.core.limits import claim
 from whylight.core.registry import method
 from whylight.methods._pools import from_pools, shares_blocks, uniform_rates
 from whylight.methods._regression import ridge
-from whylight.views.game import Game
+from whylight.views.game import Game, block_size
 
 KERNEL_WIDTH = 25.0
+RANK_BYTES = 8
 SPAN = 4
 LEAST_SHARE, MOST_SHARE = 0.05, 0.13
 
@@ -48,6 +51,7 @@ def lime(
         raise SettingError(f"the setting 'alpha' must be above 0, not {alpha:g}.")
     if pool is not None and sampler == "spans":
         raise SettingError("the setting 'pool' goes with sampler='uniform' alone: spans may cross blocks.")
+    claim(3 * samples * game.n_features, f"{samples:,} samples of {game.n_features:,} features")
     generator = np.random.default_rng(seed)
     if pool is not None and shares_blocks(game, pool):
         rates = uniform_rates(generator)
@@ -63,16 +67,23 @@ def lime(
 def _uniform(generator: np.random.Generator, samples: int, n: int) -> Bools:
     """Remove Uniform{1..n} features, each set of that size alike."""
     removed = generator.integers(1, n + 1, size=(samples, 1))
-    rank = generator.random((samples, n)).argsort(axis=1).argsort(axis=1)
-    return np.asarray(rank >= removed)
+    return np.concatenate([rank >= removed[some] for some, rank in _ranks(generator, samples, n)])
 
 
 def _spans(generator: np.random.Generator, samples: int, n: int) -> Bools:
     """Remove spans of four features that start at 5 to 13 % of the features."""
     share = generator.uniform(LEAST_SHARE, MOST_SHARE, size=(samples, 1))
     chosen = np.maximum(1, np.round(share * n))
-    starts = generator.random((samples, n)).argsort(axis=1).argsort(axis=1) < chosen
+    starts = np.concatenate([rank < chosen[some] for some, rank in _ranks(generator, samples, n)])
     removed = starts.copy()
     for shift in range(1, min(SPAN, n)):
         removed[:, shift:] |= starts[:, :-shift]
     return ~removed
+
+
+def _ranks(generator: np.random.Generator, samples: int, n: int) -> Iterator[tuple[slice, Ints]]:
+    """Draw an order of the features for each sample; some samples at a time, because ranks take eight bytes each."""
+    size = max(1, block_size(n) // RANK_BYTES)
+    for start in range(0, samples, size):
+        some = slice(start, min(start + size, samples))
+        yield some, generator.random((some.stop - start, n)).argsort(axis=1).argsort(axis=1)

@@ -9,7 +9,7 @@ The first paper's code takes absolute values; here the sign stays.
 
 import numpy as np
 
-from whylight.core.arrays import Floats
+from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import SettingError
 from whylight.core.registry import method
 from whylight.views.game import Game
@@ -21,8 +21,11 @@ def occlusion(game: Game, *, window: int = 1) -> Floats:
     if window < 1:
         raise SettingError(f"the setting 'window' must be at least 1, not {window}.")
     width = min(window, game.n_features)
-    starts = np.arange(game.n_features - width + 1)[:, None]
-    features = np.arange(game.n_features)
-    drops = game.full - game((features < starts) | (features >= starts + width))  # [windows, targets]
+    features, count = np.arange(game.n_features), game.n_features - width + 1
+
+    def without(starts: Ints) -> Bools:
+        return np.asarray((features < starts[:, None]) | (features >= starts[:, None] + width))
+
+    drops = game.full - game.in_blocks(count, without)  # [windows, targets]
     covering = np.ones(width)  # a feature is covered by the windows that start at it or less than a width before
-    return np.stack([np.convolve(drop, covering) for drop in drops.T]) / np.convolve(np.ones(len(starts)), covering)
+    return np.stack([np.convolve(drop, covering) for drop in drops.T]) / np.convolve(np.ones(count), covering)

@@ -7,7 +7,7 @@ Reference: Castro et al. 2009. Cost: `permutations` x (n - 1) + 2 forward passes
 
 import numpy as np
 
-from whylight.core.arrays import Floats
+from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import SettingError
 from whylight.core.registry import method
 from whylight.views.game import Game
@@ -20,8 +20,11 @@ def shapley_sampling(game: Game, *, permutations: int = 25, seed: int = 0) -> Fl
         raise SettingError(f"the setting 'permutations' must be at least 1, not {permutations}.")
     n, generator = game.n_features, np.random.default_rng(seed)
     arrival = generator.random((permutations, n)).argsort(axis=1).argsort(axis=1)  # when each feature comes
-    present = arrival[:, None, :] < np.arange(1, n)[:, None]  # after 1 .. n - 1 arrivals
-    inside = game(present.reshape(-1, n)).reshape(permutations, n - 1, game.n_targets)
+
+    def present(numbers: Ints) -> Bools:  # in each order, after 1 .. n - 1 arrivals
+        return np.asarray(arrival[numbers // (n - 1)] <= (numbers % (n - 1))[:, None])
+
+    inside = game.in_blocks(permutations * (n - 1), present).reshape(permutations, n - 1, game.n_targets)
     empty, full = (np.broadcast_to(end, (permutations, 1, len(end))) for end in (game.empty, game.full))
     gains = np.diff(np.concatenate([empty, inside, full], axis=1), axis=1)  # [permutations, arrivals, targets]
     return np.asarray(np.take_along_axis(gains, arrival[:, :, None], axis=1).mean(axis=0).T)

@@ -11,10 +11,11 @@ from typing import Literal
 
 import numpy as np
 
+from whylight.core import progress
 from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import SettingError
 from whylight.core.explanation import Explanation
-from whylight.views.game import Game
+from whylight.views.game import Game, block_size
 
 Rounding = Literal["round", "floor"]
 Divisor = Literal["shares", "published"]
@@ -26,6 +27,8 @@ EXACT = 9
 """Decimals to which a number of features is exact: 0.29 * 100 is 28.999999999999996, and means 29."""
 NOTHING_TO_LOSE = 1e-5
 """Below this drop of the null input Carton et al. 2020 set normalised values to 0."""
+PLACE_BYTES = 8
+"""What a rank takes, beside the one byte of a keep mask."""
 PUBLISHED_STEP = 2
 """Words between two points of the cumulative metrics of Edin et al. 2024, as their code has it."""
 
@@ -80,12 +83,12 @@ def mean_over_shares(values: Floats, divisor: Divisor) -> Floats:
 
 def removal_curve(explanation: Explanation, game: Game, counts: Sequence[int]) -> Floats:
     """Return the score of each target without its most important features, `[targets, counts]`."""
-    return _ask(game, ~_top_of(explanation, game, counts))
+    return _ask(game, _places(explanation, game), counts, kept=False)
 
 
 def keep_curve(explanation: Explanation, game: Game, counts: Sequence[int]) -> Floats:
     """Return the score of each target with its most important features alone, `[targets, counts]`."""
-    return _ask(game, _top_of(explanation, game, counts))
+    return _ask(game, _places(explanation, game), counts, kept=True)
 
 
 def perturbation_curves(explanation: Explanation, game: Game) -> tuple[Floats, Floats]:
@@ -174,23 +177,40 @@ def relative(drops: Floats, full: Floats) -> Floats:
     return np.where(usable, drops.mean(axis=1) / np.where(usable, full, 1.0), np.nan)
 
 
-def _top_of(explanation: Explanation, game: Game, counts: Sequence[int]) -> Bools:
+def _places(explanation: Explanation, game: Game) -> Ints:
+    """Return the rank of each feature for each target, `[targets, features]`."""
     scores = rows(explanation)
     if scores.shape != (game.n_targets, game.n_features):
         raise SettingError(
             f"the explanation has {scores.shape[0]} targets and {scores.shape[1]} features, "
             f"the game {game.n_targets} and {game.n_features}."
         )
-    return top(scores, np.asarray(counts, dtype=np.int64))
+    return np.argsort(ranking(scores), axis=-1)
 
 
-def _ask(game: Game, keep: Bools) -> Floats:
-    """Return the scores of coalitions `[targets, counts, features]`, each for its own target, `[targets, counts]`."""
-    n_targets, n_counts, n_features = keep.shape
-    flat = keep.reshape(n_targets * n_counts, n_features)
-    keys = [np.packbits(row).tobytes() for row in flat]
-    distinct = dict(zip(keys, flat, strict=True))
-    coalitions = np.asarray(list(distinct.values()), dtype=bool).reshape(len(distinct), n_features)
+def _ask(game: Game, places: Ints, counts: Sequence[int], *, kept: bool) -> Floats:
+    """Return the score of each target with its first features by rank alone, or without them, `[targets, counts]`.
+
+    Coalitions of a long text are made some at a time: a curve with a point a word has a coalition a word.
+    """
+    targets = np.repeat(np.arange(game.n_targets), len(counts))
+    numbers = np.tile(np.asarray(counts, dtype=np.int64), game.n_targets)
+    found = np.empty(len(targets))
+    size = max(1, block_size(game.n_features) // PLACE_BYTES)
+    with progress.blocks(-(-len(targets) // size)) as begin:
+        for start in range(0, len(targets), size):
+            begin()
+            own = targets[start : start + size]
+            keep = (places[own] < numbers[start : start + size, None]) == kept
+            found[start : start + size] = _distinct_scores(game, keep)[np.arange(len(own)), own]
+    return found.reshape(game.n_targets, len(counts))
+
+
+def _distinct_scores(game: Game, keep: Bools) -> Floats:
+    """Return the scores `[coalitions, targets]`, each distinct coalition asked for once."""
+    keys = [np.packbits(row).tobytes() for row in keep]
+    distinct = dict(zip(keys, keep, strict=True))
+    coalitions = np.asarray(list(distinct.values()), dtype=bool).reshape(len(distinct), keep.shape[1])
     whole, none = coalitions.all(axis=1), ~coalitions.any(axis=1)
     scores = np.empty((len(distinct), game.n_targets))
     scores[~whole & ~none] = game(coalitions[~whole & ~none])
@@ -199,5 +219,4 @@ def _ask(game: Game, keep: Bools) -> Floats:
     if whole.any():
         scores[whole] = game.full
     number = {key: place for place, key in enumerate(distinct)}
-    places = np.asarray([number[key] for key in keys], dtype=np.int64).reshape(n_targets, n_counts)
-    return np.asarray(scores[places, np.arange(n_targets)[:, None]])
+    return scores[np.asarray([number[key] for key in keys], dtype=np.int64)]

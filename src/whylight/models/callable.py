@@ -9,7 +9,7 @@ from torch import Tensor
 
 from whylight.core import progress
 from whylight.core.arrays import Bools, Floats
-from whylight.core.encoded import Encoded, Long, Unit
+from whylight.core.encoded import Encoded, Long, Unit, key_of
 from whylight.core.errors import IncompatibleError, InputError, ModelError
 from whylight.core.example import Example, Span
 from whylight.core.interruption import at_once
@@ -22,6 +22,8 @@ from whylight.views.meter import Meter
 
 TextFunction = Callable[[list[str]], Any]
 BATCH = 256
+CHARACTERS, BATCH_CHARACTERS = 2**26, 2**24
+"""Characters of texts that are made together, and that the function gets at once; both are for very long texts."""
 _TINY = 1e-30
 _TOLERANCE = 1e-3
 
@@ -30,7 +32,7 @@ class CallableClassifier:
     """A function `list[str] -> probabilities [texts, labels]`.
 
     Args:
-        function: The function; it gets at most 256 texts at once.
+        function: The function; it gets at most 256 texts at once, fewer of those that are very long.
         labels: Names of the columns, with the head that says whether rows sum to 1.
         identity: A name for receipts.
         mask_string: What stands for a removed word with the remover `mask`; without it only `delete` exists.
@@ -64,23 +66,33 @@ class CallableClassifier:
         """Return the function from coalitions to logits that give back the callable's probabilities."""
         remove = self._removers[remover]
 
+        longest = len(encoded.example.text) + 1
+        at_once, batch = max(1, CHARACTERS // longest), max(1, min(BATCH, BATCH_CHARACTERS // longest))
+
         def outcomes(keep: Bools) -> Floats:
+            logits = np.empty((len(keep), len(self.labels)))
+            with progress.blocks(-(-len(keep) // at_once)) as begin:
+                for start in range(0, len(keep), at_once):
+                    begin()
+                    logits[start : start + at_once] = some_outcomes(keep[start : start + at_once])
+            return logits if columns is None else logits[:, list(columns)]
+
+        def some_outcomes(keep: Bools) -> Floats:
             texts = remove(encoded, keep)
-            keys = [text.encode() for text in texts]
+            keys = [key_of(text.encode()) for text in texts]
             meter.ask(keys, lambda key: cache[key].seconds if key in cache else None)
             found = {key: cache[key] for key in keys if key in cache}
             fresh = list({key: text for key, text in zip(keys, texts, strict=True) if key not in found}.items())
             progress.expect(len(fresh))
-            for start in range(0, len(fresh), BATCH):
-                some = fresh[start : start + BATCH]
+            for start in range(0, len(fresh), batch):
+                some = fresh[start : start + batch]
                 started = time.perf_counter()
                 answers = self._logits([text for _, text in some])
                 each = (time.perf_counter() - started) / len(some)
                 found.update({key: Answer(row, each) for (key, _), row in zip(some, answers, strict=True)})
                 progress.advance(len(some))
             cache.update(found)
-            logits = np.stack([found[key].values for key in keys])
-            return logits if columns is None else logits[:, list(columns)]
+            return np.stack([found[key].values for key in keys])
 
         return outcomes
 

@@ -37,7 +37,7 @@ def variants(chunks: Sequence[Chunk], keep: Bools, remove: Remover) -> tuple[Row
     count = 0
     for number, (chunk, features) in enumerate(chunks):
         kept = keep[:, features]
-        first, which = _distinct(kept)
+        first, which = distinct(kept)
         rows = remove(chunk, kept[first])
         filled = np.flatnonzero(rows.lengths)
         numbers = np.full(len(first), NOTHING)
@@ -102,7 +102,7 @@ class Shelf:
         return self._places[columns]
 
 
-def _distinct(kept: Bools) -> tuple[Ints, Ints]:
+def distinct(kept: Bools) -> tuple[Ints, Ints]:
     """Return the first of each distinct row, and which of those each row is."""
     number: dict[bytes, int] = {}
     which = np.asarray([number.setdefault(row.tobytes(), len(number)) for row in np.packbits(kept, axis=1)])

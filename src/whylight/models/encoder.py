@@ -20,6 +20,7 @@ from whylight.core.example import Example
 from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
 from whylight.models import anatomy, heads, readings, rules, tokenised, tracing
 from whylight.models.batching import Engine, default_token_budget
+from whylight.models.chunk_variants import distinct
 from whylight.models.frozen import frozen
 from whylight.models.holding import held
 from whylight.models.leaves import leaves
@@ -97,7 +98,9 @@ class TransformerClassifier:
                 for start in range(0, len(keep), ROWS_AT_ONCE):
                     some = slice(start, start + ROWS_AT_ONCE)
                     for window in encoded.windows:
-                        total[some] += self.engine.logits(remove(window, keep[some]), cache=cache, meter=meter)
+                        first, which = distinct(keep[some][:, window.features])  # most agree on most windows
+                        rows = remove(window, keep[some][first])
+                        total[some] += self.engine.logits(rows, cache=cache, meter=meter)[which]
             mean: Floats = total / len(encoded.windows)
             return mean if columns is None else mean[:, list(columns)]
 

@@ -18,6 +18,8 @@ from whylight.core.example import Example, Span
 from whylight.models import chunking
 
 Offsets = list[tuple[int, int]]
+Anchors = list[int | None]
+"""The first visible character of each token, or None where it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,29 +102,36 @@ def _part(tokenizer: Any, example: Example, number: int, *, unit: Unit, first: i
         text, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True, verbose=False
     )
     offsets: Offsets = [(int(start), int(end)) for start, end in tokens["offset_mapping"]]
-    anchors = [_first_visible(text, start, end) for start, end in offsets]
+    anchors: Anchors = [_first_visible(text, start, end) for start, end in offsets]
     own_words = units(example, "word", part=number)
-    words = _owners(anchors, own_words, len(text))
+    words = _owners(anchors, own_words, length=len(text), first=first)
     boundaries = [i for i in range(len(words)) if i == 0 or words[i] != words[i - 1]]
     if unit == "word":
         features, owners = own_words, words
     else:
-        features = units(example, unit, part=number) if unit == "sentence" else _token_spans(text, offsets)
-        owners = _owners(anchors, features, len(text))
-    return Part(np.asarray(tokens["input_ids"], dtype=np.int64), owners + first, boundaries), features
+        features = units(example, unit, part=number) if unit == "sentence" else _token_spans(text, offsets, anchors)
+        owners = _owners(anchors, features, length=len(text), first=first)
+    return Part(np.asarray(tokens["input_ids"], dtype=np.int64), owners, boundaries), features
 
 
 def _first_visible(text: str, start: int, end: int) -> int | None:
     return next((i for i in range(start, end) if not text[i].isspace()), None)
 
 
-def _owners(anchors: list[int | None], features: Offsets, length: int) -> Ints:
-    """Return the feature of each token; one without a visible character takes the next token's, else the last's."""
+def _owners(anchors: Anchors, features: Offsets, *, length: int, first: int) -> Ints:
+    """Return the feature of each token; one without a visible character takes the next token's, else the last's.
+
+    Args:
+        anchors: The first visible character of each token.
+        features: Where the features of this text stand; there is one at least if there is a token.
+        length: Characters of the text.
+        first: The number of its first feature, which is not 0 in the second text of a pair.
+    """
     of_character = np.full(length, NO_FEATURE)
-    for number, (start, end) in enumerate(features):
+    for number, (start, end) in enumerate(features, start=first):
         of_character[start:end] = number
     owners = np.full(len(anchors), NO_FEATURE)
-    following = len(features) - 1
+    following = first + len(features) - 1
     for i in range(len(anchors) - 1, -1, -1):
         anchor = anchors[i]
         following = following if anchor is None else int(of_character[anchor])
@@ -130,17 +139,23 @@ def _owners(anchors: list[int | None], features: Offsets, length: int) -> Ints:
     return owners
 
 
-def _token_spans(text: str, offsets: Offsets) -> Offsets:
-    """Return the spans of visible tokens; tokens that share a character (byte-level pieces) share a span."""
+def _token_spans(text: str, offsets: Offsets, anchors: Anchors) -> Offsets:
+    """Return the spans of visible tokens; tokens that share a character (byte-level pieces) share a span.
+
+    Where no token has a visible character (of a control character and a blank a tokenizer may keep the blank alone),
+    what is visible of the text is the one feature that its tokens belong to.
+    """
     spans: Offsets = []
-    for start, end in offsets:
-        visible = _first_visible(text, start, end)
-        if visible is None:
+    for anchor, (_, stop) in zip(anchors, offsets, strict=True):
+        if anchor is None:
             continue
-        if spans and visible < spans[-1][1]:
-            spans[-1] = (spans[-1][0], max(spans[-1][1], end))
-        else:
-            spans.append((visible, end))
+        start, end = anchor, stop
+        while spans and start < spans[-1][1]:
+            before = spans.pop()
+            start, end = min(start, before[0]), max(end, before[1])
+        spans.append((start, end))
+    if offsets and not spans:
+        return [(len(text) - len(text.lstrip()), len(text.rstrip()))]
     return spans
 
 

@@ -12,6 +12,7 @@ from whylight.core.example import Example, Span
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.report.colours import steps
+from whylight.report.drawn import drawn_targets, left_out
 from whylight.report.evidence import Decision, Ranking, decision, ranking, shown_score
 from whylight.report.layers import Picture, pictures, stacks
 
@@ -164,7 +165,7 @@ def _card(group: list[Explanation], evidence: int) -> Card:
         probability=percentage(prediction.probability),
         percent=round(100 * prediction.probability, 1),
         sections=tuple(_sections(group, captions, evidence)),
-        notes=tuple(_notes(group, captions)),
+        notes=(*_notes(group, captions), *left_out(group)),
         receipts=tuple(_receipt(one, caption) for one, caption in zip(group, captions, strict=True)),
         words=max(len(first.spans), sum(len(part.split()) for part in first.example.parts)),
         labels=len({target for one in group for target in one.targets}),
@@ -174,7 +175,7 @@ def _card(group: list[Explanation], evidence: int) -> Card:
 
 def _sections(group: list[Explanation], captions: list[str], evidence: int) -> list[Section]:
     """Put the methods of each label below each other; with one label alone, the class-agnostic ones join them."""
-    targets = list(dict.fromkeys(target for one in group for target in one.targets))
+    targets = drawn_targets(group)
     alone, answer = len(targets) == 1, group[0].prediction
     pairs, stacked = list(zip(group, captions, strict=True)), {one for stack in stacks(group) for one in stack}
     decisions = {target: decision(answer.probabilities[target.index], answer.threshold) for target in targets}
@@ -199,7 +200,6 @@ def _row(
     explanation: Explanation, target: Target, caption: str, evidence: int, stacked: Collection[Explanation]
 ) -> Row:
     receipt, scores = explanation.provenance, explanation.row(target)
-    parts = range(len(explanation.example.parts))
     order = np.argsort(-(scores if receipt.signed else np.abs(scores)), kind="stable")
     least = _NEGLIGIBLE * float(np.abs(scores).max(initial=0.0))
     listed = [int(i) for i in order if abs(scores[i]) > least]
@@ -212,7 +212,7 @@ def _row(
         probability=percentage(explanation.prediction.probabilities[target.index]),
         signed=receipt.signed,
         same=not receipt.class_specific,
-        parts=tuple(tuple(_pieces(explanation, scores, part)) for part in parts),
+        parts=tuple(tuple(_pieces(explanation, scores, part)) for part in range(len(explanation.example.parts))),
         strongest=_words(explanation, scores, positive),
         against=_words(explanation, scores, negative),
         evidence=ranking(explanation, target, spans=evidence),

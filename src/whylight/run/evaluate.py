@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from whylight.core.errors import InputError
+from whylight.core.limits import limited
 from whylight.data.dataset import Dataset, Record, named
 from whylight.facade.bar import progress_bar
 from whylight.facade.explain import Options
@@ -52,6 +53,8 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
     zero_non_alphanumeric: bool = False,
     out: Path | str | None = None,
     progress: bool = True,
+    budget: float | None = None,
+    max_memory: str | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> Evaluation:
     """Measure methods on a data set; `random` and, where there are rationales, `human` stand beside them.
@@ -68,7 +71,9 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
         tune: Texts on which decision boundaries are tuned, disjoint from `data`; for metrics that need one.
         zero_non_alphanumeric: Set the scores of features without a letter or digit to 0 before they are measured.
         out: Folder for the tables; a run that was stopped goes on from there.
-        progress: Show a progress bar.
+        progress: Show a progress bar, and announce what takes minutes.
+        budget: Seconds; a run that takes longer, by an estimate from its first batches, is refused.
+        max_memory: Memory that the process may take, e.g. `"4GB"`; a run that takes more is refused.
         settings: Settings of methods and metrics, e.g. `{"samples": 200, "lime.samples": 500}`, the second for lime.
 
     Returns:
@@ -84,7 +89,8 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
         zero_non_alphanumeric=zero_non_alphanumeric,
         settings=settings or {},
     )
-    return answer(classifier, data, question, out=None if out is None else Path(out), progress=progress)
+    with limited(budget=budget, max_memory=max_memory):
+        return answer(classifier, data, question, out=None if out is None else Path(out), progress=progress)
 
 
 def answer(
@@ -107,18 +113,23 @@ def answer(
     if tune is not None:
         missing = _missing(tune, book.tuning)
         bare = replace(plan, metrics=())
-        with progress_bar(len(missing), shown=progress) as step:
+        with progress_bar(len(missing), shown=progress, plan=_sizes(missing)) as step:
             for record in missing:
                 step("tuning")
                 book.add_tuning(work(classifier, record, bare, run=book.run))
         plan = replace(plan, boundaries=boundaries_of(book.tuning))
     missing = _missing(data, book.explanations)
-    with progress_bar(len(missing), shown=progress) as step:
+    with progress_bar(len(missing), shown=progress, plan=_sizes(missing)) as step:
         for record in missing:
             step("evaluating")
             book.add(work(classifier, record, plan, run=book.run))
     book.write()
     return book.evaluation()
+
+
+def _sizes(records: Sequence[Record]) -> list[tuple[str, int]]:
+    """Return the plan of a progress bar: all texts are one kind of work, and longer ones are more of it."""
+    return [("", sum(map(len, record.example.parts))) for record in records]
 
 
 def _disjoint(tune: Dataset, data: Dataset) -> Dataset:

@@ -25,7 +25,7 @@ from whylight.metrics._signs import non_alphanumeric
 from whylight.run.plan import Plan, Settings, needs_boundary
 from whylight.store.tables import HUMAN, RANDOM, Row
 from whylight.views.classifier import Classifier, Request
-from whylight.views.game import Game
+from whylight.views.game import BLOCK_BYTES, Game
 
 HALF = 0.5
 """An answer that no metric stumbles over."""
@@ -166,19 +166,25 @@ def _ask_at_once(explained: list[Explanation], games: dict[Target, dict[str, Gam
     """
     for target, own in games.items():
         for game in own.values():
-            asked: list[Bools] = []
-
-            def write_down(keep: Bools, asked: list[Bools] = asked) -> Floats:
-                asked.append(keep)
-                return np.full((len(keep), 1), HALF)
-
-            paper = Game(write_down, n_features=game.n_features)
+            paper, asked = _paper(game.n_features)
             for explanation in explained:
                 if target in explanation.targets:
                     for spec, settings in plan.metrics_on(Game):
                         spec.function(only(explanation, target), paper, **settings)
             if asked:
                 game(np.unique(np.concatenate(asked), axis=0))
+
+
+def _paper(n_features: int) -> tuple[Game, list[Bools]]:
+    """Return a game that writes down what it is asked, and where; of a very long text, as much as fits."""
+    asked: list[Bools] = []
+
+    def write_down(keep: Bools) -> Floats:
+        if sum(one.nbytes for one in asked) + keep.nbytes <= BLOCK_BYTES:
+            asked.append(keep)
+        return np.full((len(keep), 1), HALF)
+
+    return Game(write_down, n_features=n_features), asked
 
 
 def _measured(

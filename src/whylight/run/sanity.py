@@ -29,6 +29,7 @@ from whylight.core.arrays import Floats
 from whylight.core.errors import InputError, SettingError
 from whylight.core.example import Example
 from whylight.core.explanation import Explanation, JsonValue
+from whylight.core.limits import limited
 from whylight.core.registry import METHODS, METRICS, Spec
 from whylight.data.dataset import Dataset
 from whylight.facade.bar import progress_bar
@@ -132,6 +133,8 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
     seed: int = 0,
     options: Options | None = None,
     progress: bool = True,
+    budget: float | None = None,
+    max_memory: str | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> SanitySummary:
     """Measure how far explanations change when the model's weights are drawn anew, from the head downwards.
@@ -144,7 +147,9 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
         draws: How often weights are drawn; changes are averaged over the draws.
         seed: Of the first draw of weights, and of resampling; methods take theirs from `settings`.
         options: What else is asked of every method alike.
-        progress: Show a progress bar.
+        progress: Show a progress bar, and announce what takes minutes.
+        budget: Seconds; a check that takes longer, by an estimate from its first batches, is refused.
+        max_memory: Memory that the process may take, e.g. `"4GB"`; a check that takes more is refused.
         settings: Settings of the methods and of the three measures, e.g. `{"samples": 200, "lime.samples": 500,
             "scale": "none"}`; one with a dot is for that method or measure alone.
 
@@ -160,7 +165,9 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
         raise InputError(f"'{data.name}' ({data.split}) has no text to explain.")
     found: list[SanityLevel] = []
     lines: list[SanityLine] = []
-    with progress_bar(len(data) * (1 + draws * len(cascade)), shown=progress) as step:
+    plan = [("", sum(map(len, record.example.parts))) for record in data] * (1 + draws * len(cascade))
+    bounds = limited(budget=budget, max_memory=max_memory)
+    with bounds, progress_bar(len(plan), shown=progress, plan=plan) as step:
         untouched = []
         for record in data:
             step("untouched")

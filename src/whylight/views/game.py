@@ -5,8 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
+from whylight.core import progress
 from whylight.core.arrays import Bools, Floats, Ints
 from whylight.views.meter import Meter
+
+BLOCK_BYTES = 2**26
+"""Memory for keep masks that are laid out together; those of a text of up to 8,000 words with each left out fit."""
 
 
 class Game:
@@ -40,6 +44,22 @@ class Game:
         """Return the scores `[coalitions, targets]` of keep masks `[coalitions, features]`."""
         return self._value(keep) if len(keep) else np.empty((0, self.n_targets))
 
+    def in_blocks(self, count: int, coalitions: Callable[[Ints], Bools]) -> Floats:
+        """Return the scores of many coalitions, `[count, targets]`, which are never in memory all at once.
+
+        Args:
+            count: How many there are.
+            coalitions: Makes the keep masks `[numbers, features]` of some of them, by their numbers from 0.
+        """
+        size = block_size(self.n_features)
+        scores = np.empty((count, self.n_targets))
+        with progress.blocks(-(-count // size)) as begin:
+            for start in range(0, count, size):
+                begin()
+                numbers = np.arange(start, min(start + size, count))
+                scores[numbers] = self(coalitions(numbers))
+        return scores
+
     def note(self, text: str) -> None:
         """Leave a note for the receipt."""
         self.meter.notes.append(text)
@@ -53,3 +73,8 @@ class Game:
     def empty(self) -> Floats:
         """Scores with every feature removed, `[targets]`."""
         return np.asarray(self(np.zeros((1, self.n_features), dtype=bool))[0])
+
+
+def block_size(n_features: int) -> int:
+    """Return how many keep masks are laid out together."""
+    return max(1, BLOCK_BYTES // max(1, n_features))
