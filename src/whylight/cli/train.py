@@ -140,8 +140,12 @@ def _one(
     receipt = found.receipt
     console = Console()
     figures = {name: value for name, value in receipt["validation"].items() if name not in ("seconds", "selection")}
-    shown = ", ".join(f"{name} {value:.4f}" for name, value in figures.items())
+    shown = ", ".join(
+        f"{name} {value if isinstance(value, int) else f'{value:.4f}'}" for name, value in figures.items()
+    )
     console.print(f"{out}: epoch {receipt['best_epoch']:g} of {receipt['epochs_run']:g}; {shown}", highlight=False)
+    for note in receipt.get("notes", []):
+        console.print(f"note: {note}", highlight=False, markup=False)
     if recipe.combine == "alone":
         bounds = receipt["bounds"]
         if bounds is None:
