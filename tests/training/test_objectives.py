@@ -131,6 +131,17 @@ def test_the_noise_is_as_bad_as_that_of_one_big_step_and_of_fifty_small_ones(
     assert step.figures["loss_rise"] >= 0.95 * climbed(step, epsilon=epsilon, rate=0.1, steps=50)
 
 
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_noise_too_small_to_be_seen_in_the_loss_is_still_the_worst(architecture: str) -> None:
+    step = stage.step(architecture, double=False)
+    noise = worst_noise(step, epsilon=1e-9, steps=20)  # float32 does not tell the losses apart
+    real = step.network.to_rows(step.batch, step.batch.mask.long()).bool()
+    here = torch.zeros_like(noise).requires_grad_()
+    (slopes,) = torch.autograd.grad(losses(step, here).mean(), here)
+    clear = real[..., None] & (slopes.abs() > 1e-3 * slopes.abs().max())
+    assert bool((noise[clear] == 1e-9 * slopes[clear].sign()).all())
+
+
 def test_the_published_climb_stays_as_it_was() -> None:
     step = stage.step()
     for steps, reached in ((3, np.tanh(0.3)), (5, np.tanh(0.5))):

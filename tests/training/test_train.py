@@ -154,12 +154,18 @@ def test_accumulated_parts_train_as_the_whole_batch_does(tmp_path: Path) -> None
 
 def test_several_labels_with_label_attention(start: Path, tmp_path: Path) -> None:
     data, dev = (planted(split, multi_label=True, size=32, length=14) for split in ("train", "dev"))
+    bare = tuple(replace(record, labels=(), rationales={}) for record in dev)
+    with pytest.raises(InputError, match="no validation text has a label"):
+        train(start, data, replace(dev, records=bare), recipe(), out=tmp_path / "none", progress=False)
+    assert not (tmp_path / "none").exists()
+    dev = replace(dev, records=(*bare[:2], *dev.records[2:]))
     asked = recipe("attention_supervision", epochs=3)
     found = train(start, data, dev, asked, out=tmp_path / "out", architecture="plm_ca", progress=False)
     figures = found.receipt["validation"]
     assert {"micro_f1", "macro_f1", BY_DOCUMENT, BY_LABEL} <= figures.keys()
     assert found.receipt["asked"]["checkpoint_chosen_by"] == BY_DOCUMENT
     assert figures["selection"] == -figures[BY_DOCUMENT]
+    assert figures["documents_without_labels"] == sum(not record.labels for record in dev) > 1
     again = train(start, data, dev, asked, out=tmp_path / "out", architecture="plm_ca", progress=False)
     for one in (found, again):
         with pytest.raises(SettingError, match=rf"{BY_DOCUMENT}.*{BY_LABEL}"):

@@ -19,6 +19,7 @@ Reference: Edin et al. 2024, equation 5; Madry et al. 2018. Cost: at most `steps
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -35,6 +36,8 @@ CALM = 0.01
 """... or when its slope promises less than this share of its rise."""
 RATE = 0.1
 """Of Adam, in the paper's climb."""
+ROUNDED = 4.0
+"""A loss that falls by so many units in the last place of the logits has not fallen: noise may be smaller than that."""
 
 Losses = Callable[[Tensor], Tensor]
 """Loss of each example under a noise."""
@@ -64,32 +67,49 @@ def worst_noise(step: Step, *, epsilon: float, steps: int, published: bool = Fal
         if published:
             noise, taken = _by_adam(losses, start, epsilon=epsilon, steps=steps), steps
         else:
-            noise, taken = _by_signs(losses, start, step.passed.row_example, epsilon=epsilon, steps=steps)
+            climb = _Climb(
+                losses, step.passed.row_example, epsilon, ROUNDED * torch.finfo(step.passed.logits.dtype).eps
+            )
+            noise, taken = climb.by_signs(start, steps)
     with torch.no_grad():
         step.figures["loss_rise"] = float((losses(noise) - losses(start)).mean())
     step.figures["noise_steps"] = float(taken)
     return real * noise
 
 
-def _by_signs(losses: Losses, start: Tensor, owner: Tensor, *, epsilon: float, steps: int) -> tuple[Tensor, int]:
-    """Climb by signs of the gradient, each example at its own step; return the noise and the steps taken."""
-    best = start
-    slopes, lowest = _climbed(losses, start)
-    highest, length = lowest, torch.full_like(lowest, FIRST)
-    for number in range(steps):
-        ways = (length * epsilon)[owner][:, None, None] * slopes.sign()
-        noise = (best + ways).clamp(-epsilon, epsilon)
-        new_slopes, found = _climbed(losses, noise)
-        higher = found > highest
-        taken = higher[owner][:, None, None]
-        best, slopes = torch.where(taken, noise, best), torch.where(taken, new_slopes, slopes)
-        highest = torch.where(higher, found, highest)
-        length = torch.where(higher, length, length / 2)
-        left = (epsilon * slopes.abs() - slopes * best).sum((1, 2))  # at the corner that the slope points to
-        promised = torch.zeros_like(highest).index_add(0, owner, left)
-        if bool(((length < SHORTEST) | (promised <= CALM * (highest - lowest))).all()):
-            return best, number + 1
-    return best, steps
+@dataclass(frozen=True, slots=True, eq=False)
+class _Climb:
+    """What stays the same while noise is looked for; `resolution` is relative to the loss."""
+
+    losses: Losses
+    owner: Tensor  # the example of each row
+    epsilon: float
+    resolution: float
+
+    def by_signs(self, start: Tensor, steps: int) -> tuple[Tensor, int]:
+        """Climb by signs of the gradient, each example at its own step; return the noise and the steps taken."""
+        best = start
+        slopes, lowest = _slopes(self.losses, start)
+        highest, length = lowest, torch.full_like(lowest, FIRST)
+        for number in range(steps):
+            way = (length * self.epsilon)[self.owner][:, None, None] * slopes.sign()
+            noise = (best + way).clamp(-self.epsilon, self.epsilon)
+            new_slopes, found = _slopes(self.losses, noise)
+            kept = found > highest - self.resolution * lowest
+            taken = kept[self.owner][:, None, None]
+            best, slopes = torch.where(taken, noise, best), torch.where(taken, new_slopes, slopes)
+            highest = torch.maximum(highest, found)
+            length = torch.where(kept, length, length / 2)
+            if bool(((length < SHORTEST) | (self._promised(slopes, best) <= CALM * (highest - lowest))).all()):
+                return best, number + 1
+        return best, steps
+
+    def _promised(self, slopes: Tensor, noise: Tensor) -> Tensor:
+        """Return the rise of each example that the slope promises, at the corner that it points to."""
+        left = (self.epsilon * slopes.abs() - slopes * noise).sum((1, 2))
+        return torch.zeros(int(self.owner.max()) + 1, dtype=left.dtype, device=left.device).index_add(
+            0, self.owner, left
+        )
 
 
 def _by_adam(losses: Losses, start: Tensor, *, epsilon: float, steps: int) -> Tensor:
@@ -102,7 +122,7 @@ def _by_adam(losses: Losses, start: Tensor, *, epsilon: float, steps: int) -> Te
     return epsilon * climb.detach().tanh()
 
 
-def _climbed(losses: Losses, noise: Tensor) -> tuple[Tensor, Tensor]:
+def _slopes(losses: Losses, noise: Tensor) -> tuple[Tensor, Tensor]:
     """Return slopes and losses at a noise; examples do not depend on each other."""
     here = noise.detach().requires_grad_()
     found = losses(here)
