@@ -10,7 +10,7 @@ on TF-IDF of the same cases. Evidence is measured on all cases of test, with int
 import sys
 from typing import Any
 
-from document import WORK, put, table
+from document import WORK, Table, put
 from encoders import small_encoder
 from multilabel import (
     METHODS,
@@ -48,7 +48,7 @@ def main() -> None:
     for seed in SEEDS:
         for name, objective in TRAININGS.items():
             found.setdefault(name, []).append(_measured(data, name, objective, seed))
-        _write(found, words, _changes(found, answers, data["test"]))
+    _write(found, words, _changes(found, answers, data["test"]))
 
 
 def _measured(data: Data, name: str, objective: str, seed: int) -> Measured:
@@ -85,12 +85,12 @@ def _write(found: dict[str, list[Measured]], words: dict[str, float], changes: l
         for name, runs in found.items()
         for metric in PLAUSIBLE
     ]
-    parts = [
-        table(["training", *words], classified(found, words)),
-        table(["training", "method", *PLAUSIBLE], evidence),
-        table(["difference", "in", "mean and 95 % interval"], [*changes, *gains]),
-    ]
-    put("codiesp", "\n\n".join(parts))
+    tables = {
+        "classification": Table(["training", *words], classified(found, words)),
+        "evidence": Table(["training", "method", *PLAUSIBLE], evidence, names=2),
+        "differences": Table(["difference", "in", "mean and 95 % interval"], [*changes, *gains], names=2),
+    }
+    put("codiesp", tables)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from document import WORK, put, table
+from document import WORK, Table, put
 
 import whylight as wl
 from whylight.data.dataset import Dataset
@@ -40,15 +40,16 @@ def main() -> None:
     some = _run("some_reviews", reviews.sample(SOME, seed=0), (CARRIED, BASE))
     long = _run("reviews", reviews, METHODS)
     sampled = _run("sampled_reviews", reviews, (SAMPLED, BASE))
-    sections = {
-        f"{len(sentences)} sentences (SST, dev)": _rows(short, (*every, "random")),
-        f"{len(reviews)} reviews (ERASER movies, test)": [
-            *_rows(some, (CARRIED,)),
-            *_rows(sampled, (SAMPLED,)),
-            *_rows(long, (*METHODS, "random")),
-        ],
+    mixed = [*_rows(some, (CARRIED,)), *_rows(sampled, (SAMPLED,)), *_rows(long, (*METHODS, "random"))]
+    tables = {
+        "sentences": Table(HEAD, _rows(short, (*every, "random"))),
+        "reviews": Table(HEAD, mixed),
+        "paths": Table(
+            ["decompx_linear minus integrated_gradients", "texts", *METRICS],
+            [_beside_paths("sentences", short), _beside_paths("reviews", long)],
+        ),
     }
-    put("decomposition", "\n\n".join(f"{title}:\n\n{table(HEAD, rows)}" for title, rows in sections.items()))
+    put("decomposition", tables)
 
 
 def _run(name: str, data: Dataset, methods: Sequence[str]) -> Evaluation:
@@ -76,6 +77,14 @@ def _differences(run: Evaluation, method: str) -> list[str]:
     found = compare(select(run.scores, method), select(run.scores, BASE))
     by_metric = {one.metric: one.difference for one in found}
     return [_told(by_metric[metric], sign="+") for metric in METRICS]
+
+
+def _beside_paths(name: str, run: Evaluation) -> list[str]:
+    """Return how the cheap decomposition differs from path integrals, text by text."""
+    found = compare(select(run.scores, "decompx_linear"), select(run.scores, "integrated_gradients"))
+    by_metric = {one.metric: one.difference for one in found}
+    told = [_told(by_metric[metric], sign="+") for metric in METRICS]
+    return [name, str(by_metric[METRICS[0]].texts), *told]
 
 
 def _told(cell: Cell, *, sign: str = "") -> str:

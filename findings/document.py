@@ -1,22 +1,56 @@
-"""Putting tables into docs/findings.md: each stands between two marks, and a script replaces what is between them.
+"""The document of the findings: prose from a template, every figure in it from the data files of the experiments.
 
-A table that the document has no place for yet is kept beside the runs, to be read before a section is written.
+    python findings/document.py
+
+A script ends with `put`, which writes `figures/NAME.json` and renders `docs/findings.md` from `document.md`, where
+
+    {{codiesp | evidence}}                                          is a whole table,
+    {{codiesp | evidence | plain | attention | token_f1}}           one of its cells, by the names of row and column,
+    {{codiesp | evidence | plain | attention | token_f1 -> low}}    a part of a cell.
+
+A name that no data file has is an error, so that no figure outlives the run that it is from. `{{codiesp | version}}` is
+the version that made the figures.
 """
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy import stats
 
-DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "findings.md"
-WORK = Path(__file__).resolve().parent.parent / "build" / "findings"
+import whylight as wl
+
+HERE = Path(__file__).resolve().parent
+TEMPLATE, FIGURES = HERE / "document.md", HERE / "figures"
+DOCUMENT = HERE.parent / "docs" / "findings.md"
+WORK = HERE.parent / "build" / "findings"
 """Where models and runs are kept, so that a stopped script goes on."""
+PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}")
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+@dataclass(frozen=True)
+class Table:
+    """Cells as they are printed; the first `names` of a row name it."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    names: int = 1
+
+    def __str__(self) -> str:
+        lines = [self.head, ["---"] * len(self.head), *self.rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+    def cell(self, *place: str) -> str:
+        """Return the cell of a row, by all its names, and a column."""
+        row = next((row for row in self.rows if tuple(row[: self.names]) == place[:-1]), None)
+        if row is None or place[-1] not in self.head:
+            raise KeyError(f"no cell is called '{' | '.join(place)}'")
+        return row[list(self.head).index(place[-1])]
 
 
 def spread(values: Sequence[float]) -> str:
@@ -25,14 +59,62 @@ def spread(values: Sequence[float]) -> str:
     return f"{np.mean(values):.3f}{deviation}"
 
 
-def put(name: str, text: str) -> None:
-    """Replace the text between the marks of a section."""
-    first, last = f"<!-- {name} -->", f"<!-- /{name} -->"
-    document = DOCUMENT.read_text(encoding="utf-8")
-    print(text)
-    if first not in document or last not in document:
-        (WORK / f"{name}.md").write_text(text + "\n", encoding="utf-8")
-        return
-    before, rest = document.split(first, 1)
-    after = rest.split(last, 1)[1]
-    DOCUMENT.write_text(f"{before}{first}\n{text}\n{last}{after}", encoding="utf-8")
+def put(name: str, tables: Mapping[str, Table]) -> None:
+    """Keep the figures of an experiment, and write the document again."""
+    found = {"version": wl.__version__, "tables": {key: asdict(one) for key, one in tables.items()}}
+    FIGURES.mkdir(exist_ok=True)
+    (FIGURES / f"{name}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print("\n\n".join(map(str, tables.values())))
+    DOCUMENT.write_text(render(), encoding="utf-8")
+
+
+def render() -> str:
+    """Return the document."""
+    known = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FIGURES.glob("*.json")}
+    return PLACEHOLDER.sub(lambda one: look_up(one[1], known), TEMPLATE.read_text(encoding="utf-8"))
+
+
+def look_up(placeholder: str, known: Mapping[str, Any]) -> str:
+    """Return what a placeholder stands for."""
+    path, _, part = placeholder.partition(" -> ")
+    experiment, name, *place = (one.strip() for one in path.split(" | "))
+    if name == "version":
+        return str(known[experiment]["version"])
+    table = Table(**known[experiment]["tables"][name])
+    found = table.cell(*place) if place else str(table)
+    return PARTS[part.strip()](found) if part else found
+
+
+def _numbers(cell: str) -> list[str]:
+    return NUMBER.findall(cell)
+
+
+def _listed(cell: str) -> str:
+    *first, last = _numbers(cell)
+    return f"{', '.join(first)} and {last}"
+
+
+def _over_seeds(cell: str) -> str:
+    """Write the mean of one change a seed, with the interval of Student's t."""
+    values = np.asarray(_numbers(cell), dtype=float)
+    half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    return f"{values.mean():+.3f} [{values.mean() - half:+.3f}, {values.mean() + half:+.3f}]"
+
+
+PARTS: Mapping[str, Callable[[str], str]] = {
+    "mean": lambda cell: _numbers(cell)[0],
+    "deviation": lambda cell: _numbers(cell)[1],
+    "low": lambda cell: _numbers(cell)[1],
+    "high": lambda cell: _numbers(cell)[2],
+    "least": lambda cell: min(_numbers(cell), key=float),
+    "most": lambda cell: max(_numbers(cell), key=float),
+    "size": lambda cell: _numbers(cell)[0].lstrip("+-"),
+    "percent": lambda cell: f"{100 * float(_numbers(cell)[0]):.1f} %",
+    "list": _listed,
+    "over seeds": _over_seeds,
+}
+"""Parts of a cell: its numbers stand as mean and interval, as mean and deviation, or as one a seed."""
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(render(), encoding="utf-8")

@@ -1,7 +1,7 @@
 """A small encoder for texts that no pretrained one here knows: drawn at random, with a tokenizer learnt from the texts.
 
-It attends within 16 tokens to either side and knows relative positions, so that it learns from a thousand texts what
-"no", "denies" or "his mother had" do to the words beside them.
+Its first layer attends to the whole chunk, the others within 16 tokens to either side, and it knows relative positions,
+so that it learns from a thousand texts what "no", "denies" or "his mother had" do to the words beside them.
 """
 
 from collections.abc import Iterable

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from document import WORK, put, spread, table
+from document import WORK, Table, put, spread
 from scipy import stats
 
 import whylight as wl
@@ -63,8 +63,8 @@ def main() -> None:
             found.setdefault(f"joint {guide}", []).append(joint)
             held = _measured(f"constrained {guide}", [f"rationale_{guide}"], seed, data, bound=bounds[guide])
             found.setdefault(f"constrained {guide}", []).append(held)
-            _write(found, alone, sweep, bounds)
         sweep = sweep or _sweep(found, data)
+    _write(found, alone, sweep, bounds)
 
 
 def _sweep(found: dict[str, list[dict[str, float]]], data: Data) -> list[tuple[float, dict[str, float]]]:
@@ -191,17 +191,22 @@ def _write(
     rows = [[variant, *(spread([run[name] for run in runs]) for name in names)] for variant, runs in found.items()]
     rows += [[f"{guide} alone", *(f"{run[name]:.3f}" if name in run else "-" for name in names)]
              for guide, run in alone.items()]  # fmt: skip
-    text = table(["training", *names], rows) + f"\n\n{_differences(found, names)}\n\n{_losses(found, bounds)}"
-    if sweep:
-        lines = [[f"{weight:g}", *(f"{run[name]:.3f}" for name in names)] for weight, run in sweep]
-        text += "\n\nWeight of joint attention guidance, seed 0:\n\n" + table(["weight", *names], lines)
-        every = [(seed, run) for runs in found.values() for seed, run in zip(SEEDS, runs, strict=False)]
-        every += [(SEEDS[0], run) for _, run in sweep if (SEEDS[0], run) not in every]
-        text += f"\n\n{_correlations(every, names)}"
-    put("regularisation", text)
+    lines = [[f"{weight:g}", *(f"{run[name]:.3f}" for name in names)] for weight, run in sweep]
+    every = [(seed, run) for runs in found.values() for seed, run in zip(SEEDS, runs, strict=True)]
+    every += [(SEEDS[0], run) for _, run in sweep if (SEEDS[0], run) not in every]
+    noted = [["bound on training texts, gradient", f"{bounds['gradient']['train']:.2f}"]]
+    tables = {
+        "models": Table(["training", *names], rows),
+        "changes": _differences(found, names),
+        "bounds": _losses(found, bounds),
+        "sweep": Table(["weight", *names], lines),
+        "correlations": _correlations(every, names),
+        "remarks": Table(["what was noted", "value"], noted),
+    }
+    put("regularisation", tables)
 
 
-def _losses(found: dict[str, list[dict[str, float]]], bounds: dict[str, dict[str, float]]) -> str:
+def _losses(found: dict[str, list[dict[str, float]]], bounds: dict[str, dict[str, float]]) -> Table:
     """Tabulate how far the guiding loss came down, and in how many runs as far as the bound asks."""
     rows = []
     for variant, runs in found.items():
@@ -209,10 +214,10 @@ def _losses(found: dict[str, list[dict[str, float]]], bounds: dict[str, dict[str
             bound = MARGIN * bounds[variant.split()[1]]["validation"]
             values = ", ".join(f"{run[LOSS]:.3f}" for run in runs)
             rows.append([variant, values, f"{bound:.3f}", f"{sum(run[LOSS] <= bound for run in runs)} of {len(runs)}"])
-    return table(["guiding loss on dev", "reached, seeds 0, 1, 2", "bound", "runs within it"], rows)
+    return Table(["guiding loss on dev", "reached, seeds 0, 1, 2", "bound", "runs within it"], rows)
 
 
-def _differences(found: dict[str, list[dict[str, float]]], names: list[str]) -> str:
+def _differences(found: dict[str, list[dict[str, float]]], names: list[str]) -> Table:
     """Tabulate what each guidance changes, seed by seed; out of domain, the mean over the three."""
 
     def figures(run: dict[str, float]) -> dict[str, float]:
@@ -221,15 +226,15 @@ def _differences(found: dict[str, list[dict[str, float]]], names: list[str]) -> 
 
     rows = []
     for variant, runs in found.items():
-        pairs = [(figures(run), figures(base)) for run, base in zip(runs, found["baseline"], strict=False)]
+        pairs = [(figures(run), figures(base)) for run, base in zip(runs, found["baseline"], strict=True)]
         cells = [", ".join(f"{run[name] - base[name]:+.3f}" for run, base in pairs) for name in pairs[0][0]]
         if variant != "baseline":
             rows.append([variant, *cells])
     head = ["change from the baseline of the same seed, seeds 0, 1, 2", *figures(found["baseline"][0])]
-    return table(head, rows)
+    return Table(head, rows)
 
 
-def _correlations(models: list[tuple[int, dict[str, float]]], names: list[str]) -> str:
+def _correlations(models: list[tuple[int, dict[str, float]]], names: list[str]) -> Table:
     """Correlate what is seen in domain with the mean F1 elsewhere, over all models, and apart from their seeds."""
     seeds = np.asarray([seed for seed, _ in models])
     outside = np.asarray([np.mean([run[f"F1 {name}"] for name in OUTSIDE]) for _, run in models])
@@ -238,7 +243,7 @@ def _correlations(models: list[tuple[int, dict[str, float]]], names: list[str]) 
         own = np.asarray([run[name] for _, run in models])
         rows.append([name, _spearman(own, outside), _spearman(*(_without_means(v, seeds) for v in (own, outside)))])
     title = f"Spearman correlation with mean F1 out of domain, over {len(models)} models (intervals over models)"
-    return table(["in domain", title, "the same, less the mean of each seed"], rows)
+    return Table(["in domain", title, "the same, less the mean of each seed"], rows)
 
 
 def _without_means(values: Any, seeds: Any) -> Any:

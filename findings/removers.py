@@ -8,7 +8,7 @@ Three methods, each under two removers, measured under both: rankings, and the p
 import sys
 
 import numpy as np
-from document import WORK, put, table
+from document import WORK, Table, put
 
 import whylight as wl
 from whylight.run.summary import interval
@@ -42,10 +42,10 @@ def main() -> None:
             out=WORK / "removers" / remover,
         )
         runs[remover] = found.scores
-    put("removers", f"{_rankings(runs)}\n\n{_advantages(runs)}")
+    put("removers", {"rankings": _rankings(runs), "advantages": _advantages(runs)})
 
 
-def _rankings(runs: dict[str, list[Row]]) -> str:
+def _rankings(runs: dict[str, list[Row]]) -> Table:
     rows = []
     for metric in METRICS:
         for measured in REMOVERS:
@@ -56,10 +56,11 @@ def _rankings(runs: dict[str, list[Row]]) -> str:
             }
             ranked = sorted(means, key=means.__getitem__, reverse=HIGHER[metric])
             rows.append([metric, measured, ", ".join(f"{name} {means[name]:.3f}" for name in ranked)])
-    return table(["metric", "words removed by", "best to worst, the method's own remover in brackets"], rows)
+    head = ["metric", "words removed by", "best to worst, the method's own remover in brackets"]
+    return Table(head, rows, names=2)
 
 
-def _advantages(runs: dict[str, list[Row]]) -> str:
+def _advantages(runs: dict[str, list[Row]]) -> Table:
     rows = []
     for method in METHODS:
         for metric in METRICS:
@@ -73,7 +74,7 @@ def _advantages(runs: dict[str, list[Row]]) -> str:
                 line.append(f"{cell.mean:+.3f} [{cell.low:+.3f}, {cell.high:+.3f}]")
             rows.append(line)
     heads = [f"measured under {one}" for one in REMOVERS]
-    return table(["method", "advantage in", *heads], rows)
+    return Table(["method", "advantage in", *heads], rows, names=2)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,9 @@ from whylight.cli.main import run as command_line
 from whylight.core.errors import InputError, ModelError, SettingError, UnmetError
 from whylight.core.rationale import Rationale
 from whylight.data.dataset import Dataset
+from whylight.training.figures import BY_DOCUMENT, BY_LABEL
 from whylight.training.folder import claimed
+from whylight.training.masking import BETAS
 from whylight.training.recipe import Recipe, make_terms
 from whylight.training.train import train
 from whylight.training.trainer import ReasonTrainer
@@ -152,9 +154,22 @@ def test_accumulated_parts_train_as_the_whole_batch_does(tmp_path: Path) -> None
 
 def test_several_labels_with_label_attention(start: Path, tmp_path: Path) -> None:
     data, dev = (planted(split, multi_label=True, size=32, length=14) for split in ("train", "dev"))
+    bare = tuple(replace(record, labels=(), rationales={}) for record in dev)
+    with pytest.raises(InputError, match="no validation text has a label"):
+        train(start, data, replace(dev, records=bare), recipe(), out=tmp_path / "none", progress=False)
+    assert not (tmp_path / "none").exists()
+    dev = replace(dev, records=(*bare[:2], *dev.records[2:]))
     asked = recipe("attention_supervision", epochs=3)
     found = train(start, data, dev, asked, out=tmp_path / "out", architecture="plm_ca", progress=False)
-    assert {"micro_f1", "macro_f1", "mean_average_precision"} <= found.receipt["validation"].keys()
+    figures = found.receipt["validation"]
+    assert {"micro_f1", "macro_f1", BY_DOCUMENT, BY_LABEL} <= figures.keys()
+    assert found.receipt["asked"]["checkpoint_chosen_by"] == BY_DOCUMENT
+    assert figures["selection"] == -figures[BY_DOCUMENT]
+    assert figures["documents_without_labels"] == sum(not record.labels for record in dev) > 1
+    again = train(start, data, dev, asked, out=tmp_path / "out", architecture="plm_ca", progress=False)
+    for one in (found, again):
+        with pytest.raises(SettingError, match=rf"{BY_DOCUMENT}.*{BY_LABEL}"):
+            one.receipt["validation"]["mean_average_precision"]
     clf = wl.load(tmp_path / "out")
     assert clf.labels.names == data.label_names
     config = json.loads((tmp_path / "out" / "config.json").read_text())
@@ -164,8 +179,11 @@ def test_several_labels_with_label_attention(start: Path, tmp_path: Path) -> Non
 def test_masking_needs_a_teacher_and_gets_one(start: Path, tmp_path: Path) -> None:
     data, dev = planted("train", size=8), planted("dev", size=8)
     found = train(start, data, dev, recipe("token_masking", epochs=1), out=tmp_path, progress=False)
-    assert found.receipt["beta"] in (1.0, 0.5, 0.1)
-    assert len(found.receipt["betas_tried"]) == 3
+    tried = found.receipt["betas_tried"]
+    assert [one["beta"] for one in tried] == list(BETAS[: len(tried)])
+    assert [one["harmless"] for one in tried] == [False] * (len(tried) - 1) + [True]
+    assert found.receipt["beta"] == tried[-1]["beta"]
+    assert "notes" not in found.receipt
     shares = [one["masked_share"] for one in found.receipt["history"] if "masked_share" in one]
     assert shares
     assert all(0 <= share <= 1 for share in shares)

@@ -148,8 +148,12 @@ def _one(
         return
     receipt = found.receipt
     figures = {name: value for name, value in receipt["validation"].items() if name not in ("seconds", "selection")}
-    shown = ", ".join(f"{name} {value:.4f}" for name, value in figures.items())
+    shown = ", ".join(
+        f"{name} {value if isinstance(value, int) else f'{value:.4f}'}" for name, value in figures.items()
+    )
     say(f"{out}: epoch {receipt['best_epoch']:g} of {receipt['epochs_run']:g}; {shown}")
+    for note in receipt.get("notes", []):
+        say(f"note: {note}")
     if recipe.combine == "alone":
         bounds = receipt["bounds"]
         if bounds is None:

@@ -123,7 +123,7 @@ def _print_table(found: "Tuned") -> None:
 
     minimised = f"-{found.minimised}" if found.minimised in FIGURES else found.minimised
     best = found.trials[0].figures
-    shown: list[str] = [name for name in ("accuracy", "micro_f1", "mean_average_precision") if name in best]
+    shown: list[str] = [name for name in ("accuracy", "micro_f1", "document_average_precision") if name in best]
     shown += ["rest"] if best["rest"] else []
     title = f"{len(found.trials)} trials, the best in {found.folder}"
     table = Table(title=title, box=None, header_style="bold", pad_edge=False, title_justify="left")

@@ -150,6 +150,8 @@ def check_labels(train: Dataset, dev: Dataset) -> None:
         raise InputError(f"the validation texts have the label '{strange[0]}'{more}, which no training text has.")
     if not train.multi_label and any(len(record.labels) != 1 for data in (train, dev) for record in data):
         raise InputError("every text needs one label to learn from; some have none.")
+    if train.multi_label and not any(record.labels for record in dev):
+        raise InputError("no validation text has a label, so that no checkpoint could be chosen by them.")
     if len(seen) < 2 and not train.multi_label:  # noqa: PLR2004
         raise InputError(f"all training texts have the label '{next(iter(seen), '')}'; there is nothing to tell apart.")
 

@@ -4,7 +4,10 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-HIDDEN = ("seconds", "selection", "rest", "labels", "epoch", "step", "loss", "grad_norm", "learning_rate")
+HIDDEN = (
+    *("seconds", "selection", "rest", "labels", "documents_without_labels"),
+    *("epoch", "step", "loss", "grad_norm", "learning_rate"),
+)
 """Numbers that are no curve of interest."""
 
 

@@ -11,6 +11,7 @@ from whylight.core.errors import InputError, UnmetError
 from whylight.models.prepare import Prepared
 from whylight.training import processes
 from whylight.training.curves import draw
+from whylight.training.figures import Values
 from whylight.training.folder import move_in, write_text
 from whylight.training.recipe import Recipe
 from whylight.training.trainer import MARGIN, UNMET, ReasonTrainer
@@ -41,7 +42,7 @@ def finished(folder: Path, name: str) -> Trained | None:
             raise InputError(f"'{folder}' holds the result of another training; name another folder.")
         if known["unmet"]:
             raise UnmetError(_unmet_sentence(known, folder))
-        return Trained(folder, known)
+        return Trained(folder, known | {"validation": Values(known["validation"])})
     if (folder / "config.json").is_file():
         raise InputError(f"'{folder}' holds a model already; name another folder.")
     return None
@@ -56,7 +57,7 @@ def finish(trainer: ReasonTrainer, prepared: Prepared, folder: Path, receipt: di
         "unmet": unmet,
         "epochs_run": history[-1].get("epoch"),
         "best_epoch": best["epoch"],
-        "validation": {key.removeprefix("eval_"): value for key, value in best.items() if key.startswith("eval_")},
+        "validation": Values({n.removeprefix("eval_"): value for n, value in best.items() if n.startswith("eval_")}),
         "bounds": _bounds(trainer.recipe, history),
         "history": history,
     }

@@ -4,8 +4,9 @@ A name in a search is that of a number of the recipe, of a term (its weight) or 
 
 What is minimised is the number that a training chooses its checkpoint by, at the checkpoint that it chose; where none
 keeps the bound, that is the `UNMET` value of the closest. If weights or settings of terms are searched, the totals of
-two trials cannot be compared: then it is the unweighted validation loss of the labels instead (-mAP for several labels
-a text, as always in a joint training), or -accuracy where a setting of the term that teaches the labels is searched.
+two trials cannot be compared: then it is the unweighted validation loss of the labels instead
+(-document_average_precision for several labels a text, as always in a joint training), or -accuracy where a setting of
+the term that teaches the labels is searched.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ from transformers import TrainerCallback
 from whylight.core.errors import ModelError, SettingError, unknown
 from whylight.core.explanation import JsonValue
 from whylight.core.registry import OBJECTIVES, Setting
+from whylight.training.figures import BY_DOCUMENT
 from whylight.training.recipe import Recipe, check
 from whylight.training.trainer import UNMET
 
@@ -32,7 +34,7 @@ Distribution = FloatDistribution | IntDistribution | CategoricalDistribution
 Space = Mapping[str, Distribution]
 NUMBERS: Mapping[str, type] = {"learning_rate": float, "batch_size": int, "epochs": int, "multiplier_rate": float}
 """Numbers of a recipe that can be searched."""
-FIGURES = ("accuracy", "mean_average_precision")
+FIGURES = ("accuracy", BY_DOCUMENT)
 """Numbers that are better when they are higher."""
 
 

@@ -7,7 +7,7 @@ what came of it) and `curves.svg` beside it; files are moved into place when all
 
 import copy
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
@@ -27,12 +27,12 @@ from whylight.training import processes
 from whylight.training.batches import Collator, check_labels, make_items
 from whylight.training.combine import Multiplier
 from whylight.training.folder import claimed, last_checkpoint, mark_started
-from whylight.training.masking import asks_for_beta, choose_beta, with_beta
+from whylight.training.masking import asks_for_beta, choose_beta, told, with_beta
 from whylight.training.progress import ProgressBar
 from whylight.training.recipe import Recipe, check, recipe as build
 from whylight.training.result import Trained, finish, finished
 from whylight.training.stopping import Stopping
-from whylight.training.trainer import ReasonTrainer
+from whylight.training.trainer import ReasonTrainer, chosen_by
 
 PATIENCE = {False: 5, True: 3}
 """Epochs without a better checkpoint, for one label a text and for several."""
@@ -90,6 +90,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     start = "bundled" if model is None else str(model)
     about: dict[str, JsonValue] = {"model": start, "architecture": architecture}
     about |= {"data": described(data), "dev": described(dev)}
+    about["checkpoint_chosen_by"] = chosen_by(recipe, multi_label=data.multi_label)
     name, asked = recipe.identity(**about)
     done = finished(folder, name)
     if done is not None:
@@ -184,7 +185,7 @@ def _settled(trainer: ReasonTrainer) -> dict[str, Any]:
     batches = map(trainer._prepare_inputs, texts)  # noqa: SLF001  the library's own hook
     beta, trials = choose_beta(network(model, mask_id=trainer.mask_id), batches, trainer.recipe)
     trainer.recipe = with_beta(trainer.recipe, beta)
-    return {"beta": beta, "betas_tried": [asdict(trial) for trial in trials]}
+    return told(beta, trials)
 
 
 def _arguments(recipe: Recipe, checkpoints: Path, *, texts: int) -> TrainingArguments:

@@ -16,7 +16,7 @@ from whylight.models.trainable import network
 from whylight.training import processes
 from whylight.training.batches import Item, LengthSampler, batch_of
 from whylight.training.combine import Loss, Multiplier, loss_of
-from whylight.training.figures import Figures, multi_label, single_label
+from whylight.training.figures import BY_DOCUMENT, Figures, multi_label, single_label
 from whylight.training.recipe import Recipe
 from whylight.views.step import Network, Step, probabilities
 
@@ -24,6 +24,14 @@ MARGIN = 1.1
 """A checkpoint keeps the bound if its terms stay below this many times the bound (Ferreira et al.)."""
 UNMET = 1e6
 """Added to what a checkpoint is chosen by if it does not keep the bound."""
+TOTAL, UNDER_BOUND = "total loss", "loss of the labels within the bound"
+
+
+def chosen_by(recipe: Recipe, *, multi_label: bool) -> str:
+    """Say what a checkpoint is chosen by; several labels a text: what Edin et al. choose by."""
+    if recipe.combine == "constrained":
+        return UNDER_BOUND
+    return BY_DOCUMENT if multi_label and recipe.combine == "joint" else TOTAL
 
 
 class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped for us
@@ -101,6 +109,8 @@ class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped f
         figures = self.figures(logits, gold)
         values = {name: self._mean([getattr(one, name) for one in losses]) for name in ("labels", "rest")}
         values |= figures.values
+        if figures.unlabelled:
+            values["documents_without_labels"] = figures.unlabelled
         for name in losses[0].values:
             values[f"term_{name}"] = self._mean([one.values[name] for one in losses])
         values["selection"] = self._selection(values)
@@ -131,13 +141,11 @@ class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped f
 
     def _selection(self, values: dict[str, float]) -> float:
         """Return what a checkpoint is chosen by; lower is better."""
-        recipe = self.recipe
-        if recipe.combine == "constrained":
-            met = values["rest"] < MARGIN * float(recipe.bound_validation or 0.0)
+        chosen = chosen_by(self.recipe, multi_label=BY_DOCUMENT in values)
+        if chosen == UNDER_BOUND:
+            met = values["rest"] < MARGIN * float(self.recipe.bound_validation or 0.0)
             return values["labels"] if met else UNMET + values["rest"]
-        if "mean_average_precision" in values and recipe.combine == "joint":
-            return -values["mean_average_precision"]
-        return values["labels"] + values["rest"]
+        return -values[BY_DOCUMENT] if chosen == BY_DOCUMENT else values["labels"] + values["rest"]
 
     def _step(self, model: Any, inputs: dict[str, Tensor], *, training: bool) -> Step:  # noqa: ANN401
         if self._network is None or self._network.model is not self.accelerator.unwrap_model(model):  # type: ignore[attr-defined]

@@ -1,7 +1,8 @@
 """Searching the numbers of a training, by Optuna: `whylight tune`.
 
 `search.py` says what can be searched and what is minimised: the number that a training chooses its checkpoint by, or
-the loss of the labels (-accuracy, -mAP) where weights or settings of terms are searched, whose totals do not compare.
+the loss of the labels (-accuracy, -document_average_precision) where weights or settings of terms are searched, whose
+totals do not compare.
 
 The study is `OUT/study.db`, and the same call goes on with it; a trial that was stopped is marked as failed and drawn
 again. Trials are trained in `OUT/trial-N`; `OUT/best` is the best of them so far, and no other model is kept.
@@ -25,11 +26,13 @@ from whylight.core.explanation import JsonValue
 from whylight.data.dataset import Dataset
 from whylight.facade.console import Console, words
 from whylight.models.prepare import Architecture
+from whylight.training.figures import Values
 from whylight.training.folder import claimed, write_text
 from whylight.training.recipe import Recipe
 from whylight.training.result import Trained
 from whylight.training.search import Space, Watch, changed, every_point, minimised_number, number, parse_search
 from whylight.training.train import described, train
+from whylight.training.trainer import chosen_by
 
 # isort: split
 import optuna  # after `search`, which says in a sentence that it is not installed
@@ -119,6 +122,7 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
     _refuse_other_files(folder)
     about: dict[str, JsonValue] = {"model": "bundled" if model is None else str(model), "architecture": architecture}
     about |= {"data": described(data), "dev": described(dev)}
+    about["checkpoint_chosen_by"] = chosen_by(recipe, multi_label=data.multi_label)
     about |= {"search": {name: optuna.distributions.distribution_to_json(one) for name, one in space.items()}}
     minimised = minimised_number(recipe, space, multi_label=data.multi_label)
     fit = partial(train, model, data, dev, architecture=architecture, progress=False)
@@ -248,7 +252,7 @@ def _repeat(trial: optuna.Trial, known: FrozenTrial) -> float | None:
 
 def _tried(trial: FrozenTrial) -> Tried:
     state = "diverged" if "diverged" in trial.user_attrs else trial.state.name.lower()
-    return Tried(trial.number, state, trial.value, trial.params, trial.user_attrs.get("figures", {}))
+    return Tried(trial.number, state, trial.value, trial.params, Values(trial.user_attrs.get("figures", {})))
 
 
 @contextmanager
