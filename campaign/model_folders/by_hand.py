@@ -199,7 +199,7 @@ BY_HAND: dict[str, Damage] = {
     "negative ids": _tokenizer_model(vocab={"[UNK]": -1, "a": 0}),
     "the same id twice": _tokenizer_model(vocab={"[UNK]": 1, "a": 1, "good": 1}),
     "ids with gaps": _tokenizer_model(vocab={"[UNK]": 1, "[PAD]": 0, "a": 2**40}),
-    "unknown token missing": _tokenizer_model(unk_token="[NONE]"),
+    "unknown token missing": _tokenizer_model(unk_token="[NONE]"),  # noqa: S106  no password
     "another tokenizer model": _tokenizer_model(type="Nonsense"),
     "no post-processor": backend(post_processor=None),
     "no normaliser and no splitting": backend(normalizer=None, pre_tokenizer=None),
@@ -229,7 +229,7 @@ BY_HAND: dict[str, Damage] = {
     "special tokens as numbers": words(cls_token=5, sep_token=[]),
     "special tokens absent": words(**{f"{n}_token": ABSENT for n in ("pad", "unk", "cls", "sep", "mask")}),
     "no padding token": words(pad_token=None),
-    "new special tokens": words(mask_token="[NEW]", pad_token="[OTHER]"),
+    "new special tokens": words(mask_token="[NEW]", pad_token="[OTHER]"),  # noqa: S106  no password
     "added tokens beyond": words(added_tokens_decoder={"5000": {"content": "film", "special": False}}),
     "added tokens nonsense": words(added_tokens_decoder={"x": 3}),
     "chat template": words(chat_template=TEMPLATE),
