@@ -64,13 +64,13 @@ def test_texts_are_deleted_joined_by_one_blank_or_masked() -> None:
         return rule(texts)
 
     quick.run(make(spy), "Good,  film!", "occlusion")
-    assert asked == ["Good,  film!", ", film !", "Good film !", "Good , !", "Good , film"]
+    assert asked == ["Good,  film!", "Good,  film!", ", film !", "Good film !", "Good , !", "Good , film"]
     asked.clear()
     quick.run(make(spy, mask_string="[X]"), "Good,  film!", "occlusion", remover="mask")
-    assert asked == ["Good,  film!", "[X],  film!", "Good[X]  film!", "Good,  [X]!", "Good,  film[X]"]
+    assert asked == ["Good,  film!", "Good,  film!", "[X],  film!", "Good[X]  film!", "Good,  [X]!", "Good,  film[X]"]
 
 
-def test_each_text_is_asked_once_and_in_batches() -> None:
+def test_each_text_but_the_untouched_one_is_asked_once_and_in_batches() -> None:
     sizes, asked = list[int](), list[str]()
 
     def spy(texts: list[str]) -> Any:
@@ -80,7 +80,8 @@ def test_each_text_is_asked_once_and_in_batches() -> None:
         return rule(texts)
 
     explanations = explain(make(spy), "a very good but not bad film", method=["kernel_shap", "occlusion"], samples=500)
-    assert len(asked) == len(set(asked))
+    assert asked[0] == asked[1]  # the untouched text, twice, to see whether the answer is the same
+    assert len(asked) == len(set(asked)) + 1
     assert max(sizes) <= 256
     assert explanations[1].provenance.forward_passes == 8
 

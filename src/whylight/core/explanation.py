@@ -146,10 +146,12 @@ class Explanation:
     def _one(self, target: str | int | None) -> Target:
         if target is None and len(self.targets) == 1:
             return self.targets[0]
-        for candidate in self.targets:
-            if target in (candidate.label, candidate.index):
-                return candidate
-        raise WhylightError(f"say which target you mean: {', '.join(t.label for t in self.targets)}.")
+        named = [one for one in self.targets if one.label == target]
+        found = named or [one for one in self.targets if one.index == target]
+        if len(found) == 1:
+            return found[0]
+        known = ", ".join(f"{one.label} ({one.index})" if found else one.label for one in self.targets)
+        raise WhylightError(f"say which target you mean{' by its number' if found else ''}: {known}.")
 
     def _as_dict(self, number: int, target: Target, evidence: int) -> dict[str, Any]:
         receipt, gap = self.provenance, self.provenance.completeness_gap

@@ -7,7 +7,7 @@ ones that give back its probabilities, and declares that the `logit` score does 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Literal, get_args
 
 import numpy as np
@@ -23,6 +23,8 @@ SCORE_SPACES: tuple[ScoreSpace, ...] = get_args(ScoreSpace)
 CLIP = 1e-7
 """Probabilities are kept this far from 0 and 1 before log-odds are taken."""
 DEFAULT_THRESHOLD = 0.5
+MOST_SHOWN = 10
+"""Columns that a message lists."""
 
 TargetSpec = str | int | Sequence[str | int]
 
@@ -48,6 +50,9 @@ class Labels:
     names: tuple[str, ...]
     head: Head = "softmax"
     threshold: float = DEFAULT_THRESHOLD
+
+    def __post_init__(self) -> None:
+        check_threshold(self.threshold)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -77,6 +82,14 @@ class Labels:
             return (int(np.argmax(probabilities)),)
         order = np.argsort(-probabilities, kind="stable")
         return tuple(int(i) for i in order if probabilities[i] > self.threshold)
+
+    @property
+    def repeated(self) -> dict[str, list[int]]:
+        """The names that several columns share, with those columns."""
+        columns: dict[str, list[int]] = {}
+        for column, name in enumerate(self.names):
+            columns.setdefault(name, []).append(column)
+        return {name: own for name, own in columns.items() if len(own) > 1}
 
     def predicted(self, probabilities: Floats) -> tuple[list[int], list[str]]:
         """Return the predicted columns of one example, most probable first, and notes on how they came about."""
@@ -118,8 +131,12 @@ class Labels:
         if not isinstance(label, str | Integral):
             known = ", ".join((*self.names[:50], "predicted", "all"))
             raise SettingError(f"a target is a label ({known}), an index or a list of these, not {label!r}.")
-        if label in self.names:
-            return self.names.index(str(label))
+        columns = [i for i, name in enumerate(self.names) if name == label]
+        if len(columns) > 1:
+            numbers = ", ".join(map(str, columns[:MOST_SHOWN]))
+            raise SettingError(f"{len(columns)} labels are called '{label}'; say which by its number: {numbers}.")
+        if columns:
+            return columns[0]
         try:
             index = int(label)
         except ValueError:
@@ -127,6 +144,13 @@ class Labels:
         if not 0 <= index < len(self):
             raise SettingError(f"there is no label {index}; the model has {len(self)} labels, 0 to {len(self) - 1}.")
         return index
+
+
+def check_threshold(value: object) -> float:
+    """Return a decision threshold if it is a probability, else say what it must be."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
+        raise SettingError(f"the decision_threshold is {value!r}; it must be a number from 0 to 1.")
+    return float(value)
 
 
 def check_score_space(name: str) -> ScoreSpace:

@@ -7,10 +7,13 @@ import numpy as np
 from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.example import Example
 from whylight.core.explanation import Prediction
-from whylight.core.labels import Target, TargetSpec
+from whylight.core.labels import MOST_SHOWN, Target, TargetSpec
 from whylight.views.cache import BoundedCache
 from whylight.views.classifier import Classifier
 from whylight.views.meter import Meter
+
+SAME = 1e-4
+"""Logits that lie no further apart, beside a logit of 1, are the same answer: rounding reaches about 1e-6."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,6 +26,7 @@ class Case:
         long: What happens to a text that does not fit.
         prediction: The classifier's answer to the untouched example.
         cache: Answers that methods and metrics share.
+        notes: What every receipt must say about the classifier's answers.
     """
 
     classifier: Classifier
@@ -30,6 +34,7 @@ class Case:
     long: Long
     prediction: Prediction
     cache: BoundedCache = field(default_factory=BoundedCache)
+    notes: tuple[str, ...] = ()
 
     def targets(self, spec: TargetSpec) -> tuple[tuple[Target, ...], list[str]]:
         """Resolve a target specification on the untouched example."""
@@ -52,4 +57,33 @@ def open_case(classifier: Classifier, example: Example, *, unit: Unit = "word", 
         predicted=classifier.labels.above_threshold(probabilities),
         threshold=classifier.labels.threshold if classifier.labels.head == "sigmoid" else None,
     )
-    return Case(classifier, encoded, long, prediction, cache)
+    notes = (*_repeated_names(classifier), *_other_answers(classifier, encoded, cache))
+    return Case(classifier, encoded, long, prediction, cache, notes)
+
+
+def _repeated_names(classifier: Classifier) -> list[str]:
+    repeated = classifier.labels.repeated
+    if not repeated:
+        return []
+    name, columns = next(iter(repeated.items()))
+    several = f"the labels {', '.join(map(str, columns[:MOST_SHOWN]))} are all called '{name}'"
+    return [f"{several}; they are told apart by their numbers"]
+
+
+def _other_answers(classifier: Classifier, encoded: Encoded, cache: BoundedCache) -> list[str]:
+    """Ask about the untouched text once more, past the cache; of a long one, about its first window.
+
+    One row in a pass of its own, because a function may draw its random numbers once a call.
+    """
+    part = encoded.segment(0)[0] if len(encoded.windows) > 1 else encoded
+    every = np.ones((1, part.n_features), dtype=bool)
+    first, second = (
+        classifier.outcomes(part, remover=classifier.removers[0], cache=known, meter=Meter())(every)[0]
+        for known in (cache, BoundedCache())
+    )
+    apart = float(np.abs(first - second).max())
+    if apart <= SAME * max(1.0, float(np.abs(first).max())):
+        return []
+    probability = float(np.abs(np.subtract(*map(classifier.labels.probabilities, (first, second)))).max())
+    how_far = f"probabilities differ by {probability:.2g}"
+    return [f"the model answers the same text differently each time ({how_far}); scores carry that noise"]

@@ -43,6 +43,10 @@ def measure(  # noqa: PLR0913  every argument but two is optional and named
     Returns:
         One value a target.
     """
+    if not isinstance(explanation, Explanation):
+        raise InputError(
+            f"measure takes one Explanation, not a {type(explanation).__name__}; call it for each of them."
+        )
     spec = METRICS[metric]
     evidence: list[Any] = []
     for kind in spec.consumes[1:]:

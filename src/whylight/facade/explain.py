@@ -217,7 +217,7 @@ def explain_case(case: Case, spec: Spec, settings: Mapping[str, JsonValue], opti
         backward_passes=request.meter.backward,
         seconds=seconds,
         completeness_gap=applied.completeness_gap,
-        notes=(*case.encoded.notes, *notes, *dict.fromkeys(request.meter.notes)),
+        notes=(*case.encoded.notes, *case.notes, *notes, *dict.fromkeys(request.meter.notes)),
     )
     return Explanation(case.encoded.example, case.encoded.spans, targets, applied.scores, case.prediction, receipt)
 

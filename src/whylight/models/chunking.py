@@ -3,6 +3,8 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from whylight.core.errors import ModelError
+
 OVERLAP = 100
 """Tokens that two neighbouring windows share."""
 
@@ -21,6 +23,8 @@ def windows(
         capacity: Tokens that fit beside the special ones.
         overlap: Tokens that neighbours should share; at most a quarter of the capacity.
     """
+    if capacity < 1:  # no window could ever hold a token
+        raise ModelError("the model has no room for a word beside its special tokens.")
     shared = min(overlap, capacity // 4)
     cuts = [*boundaries, n_tokens]
     spans = [(0, _last_cut(cuts, 0, capacity) or capacity)]

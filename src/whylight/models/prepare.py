@@ -14,8 +14,10 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from whylight.core.errors import ModelError, WhylightError
 from whylight.models import networks
-from whylight.models.load import BUNDLED, BUNDLED_NAME, model_limit, quiet
+from whylight.models.load import BUNDLED, BUNDLED_NAME
 from whylight.models.networks import PlmCaForSequenceClassification
+from whylight.models.promises import model_limit
+from whylight.models.quiet import quiet
 
 Architecture = Literal["auto", "plm_ca"]
 CHUNK = 128

@@ -4,7 +4,8 @@ A token belongs to the feature that holds its first non-space character; a token
 feature. Special tokens belong to none. Offsets are Python character indices, so that they slice back for any Unicode.
 """
 
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -20,15 +21,18 @@ from whylight.models import chunking
 Offsets = list[tuple[int, int]]
 Anchors = list[int | None]
 """The first visible character of each token, or None where it has none."""
+LONGEST_EXAMPLE = 30
+"""Characters of a text that a note quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The tokens of one text: ids, the feature of each, and where words start."""
+    """The tokens of one text: ids, the feature of each, where words start, what is several features in one token."""
 
     ids: Ints
     feature: Ints
     boundaries: list[int]
+    joint: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +94,10 @@ def encode(tokenizer: Any, example: Example, *, unit: Unit, long: Long, limit: i
     capacity = limit - sum(len(slot.ids) for slot in slots)
     encoded = Encoded(example, unit, tuple(spans))
     if sum(len(part.ids) for part in parts) <= capacity:
-        return Encoded(example, unit, encoded.spans, (_window(slots, parts),))
-    return _cut(encoded, slots, parts, capacity=capacity, long=long, limit=limit)
+        read = replace(encoded, windows=(_window(slots, parts),))
+    else:
+        read = _cut(encoded, slots, parts, capacity=capacity, long=long, limit=limit)
+    return replace(read, notes=(*read.notes, *_joint_notes([text for part in parts for text in part.joint], unit)))
 
 
 def _part(tokenizer: Any, example: Example, number: int, *, unit: Unit, first: int) -> tuple[Part, Offsets]:  # noqa: ANN401
@@ -111,7 +117,28 @@ def _part(tokenizer: Any, example: Example, number: int, *, unit: Unit, first: i
     else:
         features = units(example, unit, part=number) if unit == "sentence" else _token_spans(text, offsets, anchors)
         owners = _owners(anchors, features, length=len(text), first=first)
-    return Part(np.asarray(tokens["input_ids"], dtype=np.int64), owners, boundaries), features
+    unknown = [token == tokenizer.unk_token_id for token in tokens["input_ids"]]
+    starts = [start for start, _ in features]
+    joint = [
+        text[start:end]
+        for (start, end), anchor, odd in zip(offsets, anchors, unknown, strict=True)
+        # a known run of signs ("...") is one token in many vocabularies, and not worth a word
+        if _several(starts, anchor, end) and (odd or any(map(str.isalnum, text[start:end])))
+    ]
+    return Part(np.asarray(tokens["input_ids"], dtype=np.int64), owners, boundaries, joint), features
+
+
+def _several(starts: list[int], anchor: int | None, end: int) -> bool:
+    """Say whether a feature starts behind the first visible character of a token and before its end."""
+    return anchor is not None and bisect_left(starts, end) > bisect_right(starts, anchor)
+
+
+def _joint_notes(stretches: list[str], unit: Unit) -> list[str]:
+    if not stretches:
+        return []
+    example = stretches[0] if len(stretches[0]) <= LONGEST_EXAMPLE else f"{stretches[0][:LONGEST_EXAMPLE]}..."
+    several = "a token stands" if len(stretches) == 1 else f"{len(stretches)} tokens stand"
+    return [f"{several} for several {unit}s at once (e.g. '{example}'); the first of them gets the whole score"]
 
 
 def _first_visible(text: str, start: int, end: int) -> int | None:
@@ -196,9 +223,11 @@ def _cut(encoded: Encoded, slots: list[Slot], parts: list[Part], *, capacity: in
         raise InputError(
             f"the text has {n_tokens} tokens and the model reads {limit}; use --long window, segments or truncate."
         )
+    if capacity < len(parts):
+        raise InputError(f"the model reads {limit} tokens, of which {limit - capacity} are special, so no word fits.")
     longer = max(range(len(parts)), key=lambda number: len(parts[number].ids))
     room = capacity - sum(len(p.ids) for number, p in enumerate(parts) if number != longer)
-    if room < capacity // 2:
+    if len(parts) > 1 and room < max(1, capacity // 2):
         raise InputError(f"both texts are too long: the shorter one may have at most {capacity // 2} tokens.")
     part = parts[longer]
     spans = chunking.windows(len(part.ids), boundaries=part.boundaries, capacity=room)

@@ -92,11 +92,14 @@ def open_bench(classifier: Classifier, record: Record, plan: Plan) -> Bench:
 
 def gold_index(classifier: Classifier, name: str) -> int:
     """Return the column of a gold label, or say that data and model do not speak of the same labels."""
-    names = [label.casefold() for label in classifier.labels.names]
-    if name.casefold() not in names:
+    columns = [i for i, label in enumerate(classifier.labels.names) if label.casefold() == name.casefold()]
+    columns = [i for i in columns if classifier.labels.names[i] == name] or columns
+    if len(columns) > 1:
+        raise InputError(f"the data has the label '{name}', and the model has {len(columns)} labels of that name.")
+    if not columns:
         known = ", ".join(classifier.labels.names[:20])
         raise InputError(f"the data has the label '{name}', which the model does not know; it has {known}.")
-    return names.index(name.casefold())
+    return columns[0]
 
 
 def only(explanation: Explanation, target: Target) -> Explanation:

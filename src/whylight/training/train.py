@@ -20,8 +20,8 @@ from whylight.core.errors import InputError, SettingError
 from whylight.core.explanation import JsonValue
 from whylight.data.dataset import Dataset, named
 from whylight.facade.explain import choice
-from whylight.models.load import quiet
 from whylight.models.prepare import Architecture, Prepared, prepare
+from whylight.models.quiet import quiet
 from whylight.models.trainable import network
 from whylight.training import processes
 from whylight.training.batches import Collator, check_labels, make_items

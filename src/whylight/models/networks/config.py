@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 from transformers import AutoConfig, PreTrainedConfig
 
 from whylight.core.errors import SettingError, unknown
-from whylight.core.labels import DEFAULT_THRESHOLD
+from whylight.core.labels import DEFAULT_THRESHOLD, check_threshold
 from whylight.models.networks.label_attention import DECODERS
 
 
@@ -53,6 +53,7 @@ class PlmCaConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers is un
         for name, value in {"chunk_size": chunk_size, "max_tokens": max_tokens, "label_block": label_block}.items():
             if value < 1:
                 raise SettingError(f"{name} is {value}; it must be at least 1.")
+        check_threshold(decision_threshold)
         if not isinstance(encoder, PreTrainedConfig):
             # transformers compares every configuration with the one made without arguments
             encoder = AutoConfig.for_model(**({"model_type": "roberta"} if encoder is None else encoder))

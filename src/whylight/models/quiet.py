@@ -1,0 +1,45 @@
+"""Keeping the loaders of transformers quiet, for as long as any thread asks for it."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from transformers.utils import logging
+
+_lock = threading.Lock()
+_restore: list[Callable[[], None]] = []
+"""What puts the loggers back; filled by the first who asks for quiet, used by the last who is done."""
+_asking = 0
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep the loader's bars and tables off the terminal; what they would say is checked and raised instead.
+
+    Loggers are shared by all threads: the first to come in silences them, and the last to leave puts them back.
+    """
+    _enter()
+    try:
+        yield
+    finally:
+        _leave()
+
+
+def _enter() -> None:
+    global _asking  # noqa: PLW0603  loggers are global, so is the count of those who hold them
+    with _lock:
+        if not _asking:
+            verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+            _restore.append(lambda: logging.set_verbosity(verbosity))
+            _restore.append(logging.enable_progress_bar if bars else logging.disable_progress_bar)
+            logging.set_verbosity_error()
+            logging.disable_progress_bar()
+        _asking += 1
+
+
+def _leave() -> None:
+    global _asking  # noqa: PLW0603  as above
+    with _lock:
+        _asking -= 1
+        while not _asking and _restore:
+            _restore.pop()()
