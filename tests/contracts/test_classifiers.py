@@ -112,7 +112,7 @@ def test_batch_padding_is_masked(architecture: str) -> None:
     for row, window in enumerate(windows):
         ids[row, : lengths[row]] = window.ids
     with torch.no_grad():
-        together = clf._logits(Rows(ids, types, lengths))
+        together = clf.batch_logits(Rows(ids, types, lengths))
     for row, text in enumerate(TEXTS):
         close(together[row], quick.plain_logits(clf, text))
 

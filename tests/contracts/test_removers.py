@@ -123,6 +123,7 @@ def test_a_model_without_any_replacement_token_deletes() -> None:
 
 
 def count_rows(clf: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    quick.tried(clf, "occlusion", "kernel_shap")
     forward, sizes = clf.engine._forward, list[int]()
 
     def counted(rows: Rows) -> Any:

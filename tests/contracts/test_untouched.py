@@ -9,6 +9,7 @@ from torch import nn
 
 import quick
 import tiny
+from whylight.core.errors import IncompatibleError
 from whylight.facade.evaluate import measure
 from whylight.models.load import load
 
@@ -59,6 +60,7 @@ def test_a_model_is_left_as_it_was_after_an_error_midway(
 ) -> None:
     model = in_training(architecture)
     clf = load(model, tiny.tokenizer(tiny.style_of(architecture)))
+    quick.tried(clf, method)
     before = quick.snapshot(model)
     linear = [m for m in model.modules() if isinstance(m, nn.Linear)]
     last = linear[-2 if architecture == "plm_ca_laat" else -1]  # of its last one the weights alone are used
@@ -67,6 +69,23 @@ def test_a_model_is_left_as_it_was_after_an_error_midway(
         with pytest.raises(RuntimeError, match="interrupted midway"):
             quick.run(clf, quick.TEXT, method, target="all")
     vars(last).pop("forward", None)  # monkeypatch leaves the bound method behind as an attribute
+    after = quick.snapshot(model)
+    assert {name for name in before if before[name] != after[name]} == set()
+
+
+@pytest.mark.parametrize("method", ["occlusion", "integrated_gradients", "attention", "decompx", "deeplift"])
+def test_a_model_is_left_as_it_was_where_an_error_shows_in_trying_it(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = in_training("bert")
+    clf = load(model, tiny.tokenizer())
+    before = quick.snapshot(model)
+    last = model.classifier
+    with monkeypatch.context() as patch:
+        patch.setattr(last, "forward", failing(last, at=2))
+        with pytest.raises(IncompatibleError, match="interrupted midway"):
+            quick.run(clf, quick.TEXT, method)
+    vars(last).pop("forward", None)  # as above
     after = quick.snapshot(model)
     assert {name for name in before if before[name] != after[name]} == set()
 
@@ -109,6 +128,24 @@ def test_a_decoder_without_a_padding_token_has_none_afterwards() -> None:
     quick.run(clf, quick.TEXT, "occlusion", remover="delete")
     assert model.config.pad_token_id is None
     assert clf.tokenizer.pad_token is None
+
+
+@every_method
+@pytest.mark.parametrize("architecture", ["bert", "plm_ca"])
+def test_explaining_inside_inference_mode_works(method: str, architecture: str) -> None:
+    expected = quick.run(quick.classifier(architecture), quick.TEXT, method).scores
+    with torch.inference_mode():
+        clf = quick.classifier(architecture)
+        assert quick.run(clf, quick.TEXT, method).scores.tobytes() == expected.tobytes()
+        assert torch.is_inference_mode_enabled()
+
+
+@pytest.mark.parametrize("method", ["occlusion", "integrated_gradients", "attention"])
+def test_a_model_made_in_inference_mode_is_refused_by_that(method: str) -> None:
+    with torch.inference_mode():
+        model = tiny.model("bert")
+    with pytest.raises(IncompatibleError, match=r"made inside torch\.inference_mode\(\)"):
+        quick.run(load(model, tiny.tokenizer()), quick.TEXT, method)
 
 
 @every_method

@@ -64,6 +64,7 @@ def brute_force(clf: Any, window: Window, keep: Any, remover: str) -> Any:
 
 def count_rows(clf: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Write down how many chunks each call of the encoder gets."""
+    quick.tried(clf, "occlusion", "input_x_gradient")
     encode, sizes = clf.model.encode_chunks, list[int]()
 
     def counted(ids: Tensor, *args: Any) -> Tensor:

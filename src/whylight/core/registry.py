@@ -135,7 +135,7 @@ _ARTICLES = {bool: "true or false", int: "a whole number", float: "a number", st
 Layers = Literal["any", "post_norm"]
 
 
-def method(
+def method(  # noqa: PLR0913  one keyword a fact; there is nothing to group
     *,
     cite: str,
     signed: bool,
@@ -143,6 +143,7 @@ def method(
     class_specific: bool = True,
     logit_only: bool = False,
     layers: Layers | None = None,
+    tried: bool = False,
 ) -> Callable[[F], F]:
     """Register a method: a function from views to scores `[targets, features]`.
 
@@ -154,9 +155,11 @@ def method(
         class_specific: False if one row of scores holds for every target.
         logit_only: Whether it explains logits and no other score.
         layers: Which layers it can take apart, if it does: any that are on record, or those that end in a norm.
+        tried: Whether right views are not enough for it to work, so that it is tried before it is said to (as every
+            method that looks at a trace is).
     """
     facts: dict[str, object] = {"signed": signed, "complete": complete, "class_specific": class_specific}
-    needs: dict[str, object] = {"logit_only": logit_only, "layers": layers}
+    needs: dict[str, object] = {"logit_only": logit_only, "layers": layers, "tried": tried}
 
     def register(function: F) -> F:
         METHODS.register(function, cite=cite, **facts, **needs)

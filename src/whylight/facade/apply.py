@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
 from whylight.core.arrays import Floats
 from whylight.core.errors import ModelError
@@ -18,6 +19,9 @@ from whylight.views.gradient import GradientView
 from whylight.views.trace import TraceView
 
 Settings = Mapping[str, JsonValue]
+
+GAP_SHARE, GAP_FLOOR = 0.05, 1e-4
+"""A completeness gap is small up to this share of the scores' total size, and up to rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +41,7 @@ class Applied:
     class_specific: bool
 
 
+@torch.inference_mode(mode=False)
 def apply(case: Case, spec: Spec, settings: Settings, request: Request, *, remover: str) -> Applied:
     """Apply a method, whose settings are complete, to every part of a case and add up."""
     n_targets, specific = len(request.targets), bool(spec.facts["class_specific"])
@@ -56,6 +61,16 @@ def apply(case: Case, spec: Spec, settings: Settings, request: Request, *, remov
             gap[part.targets] += missed * part.weights[0]
     rows = n_targets if specific else 1
     return Applied(scores[:rows], tuple(gap[:rows].tolist()) if promised else None, settings, specific)
+
+
+def large_gaps(applied: Applied) -> list[tuple[int, float, float]]:
+    """Return the targets whose completeness gap is not small: number, gap, and gap as a share of the scores' size."""
+    found = []
+    for number, (gap, row) in enumerate(zip(applied.completeness_gap or (), applied.scores, strict=False)):
+        size = float(np.abs(row).sum())
+        if abs(gap) > max(GAP_FLOOR, GAP_SHARE * size):
+            found.append((number, gap, abs(gap) / size if size else float("inf")))
+    return found
 
 
 def _resolved(settings: Settings, views: tuple[Any, ...]) -> Settings:

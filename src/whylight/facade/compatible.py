@@ -1,14 +1,30 @@
-"""Which methods work with which classifier, and why the others do not."""
+"""Which methods work with which classifier, and why the others do not.
+
+That is found out by trying, on a text of 3 and one of 30 words, and not by what a classifier is called or has: each
+view that a method consumes is held against plain calls of the model, once a classifier and only when it is asked for.
+Methods for which right views are not enough, because they go into a model's parts, run themselves.
+"""
+
+from collections.abc import MutableMapping
+from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from whylight.core.errors import IncompatibleError
-from whylight.core.labels import ScoreSpace
+from whylight.core.example import Example
+from whylight.core.labels import ScoreSpace, Target
 from whylight.core.registry import METHODS, Spec
-from whylight.views.classifier import Classifier, Differentiable, Traceable
+from whylight.facade.apply import apply, large_gaps
+from whylight.facade.case import open_case
+from whylight.models.trial import TEXTS, outcome
+from whylight.views.classifier import Classifier, Differentiable, Request, Traceable, Tried
 from whylight.views.game import Game
 from whylight.views.gradient import GradientView
 from whylight.views.trace import TraceView
 
 _OFFERS: dict[type, type] = {Game: Classifier, GradientView: Differentiable, TraceView: Traceable}
+_FOUND: MutableMapping[Classifier, dict[str, str | None]] = WeakKeyDictionary()
+"""What was found out: by classifier and method, what is wrong, or None."""
 
 
 def obstacle(spec: Spec, classifier: Classifier) -> str | None:
@@ -19,8 +35,14 @@ def obstacle(spec: Spec, classifier: Classifier) -> str | None:
     layers = spec.facts.get("layers")
     if layers is not None and isinstance(classifier, Traceable):
         reason = classifier.layers_obstacle(post_norm=layers == "post_norm")
-        return None if reason is None else f"'{spec.name}' {reason}"
-    return None
+        if reason is not None:
+            return f"'{spec.name}' {reason}"
+    if not isinstance(classifier, Tried):
+        return None
+    found = _FOUND.setdefault(classifier, {})
+    if spec.name not in found:
+        found[spec.name] = _found_out(spec, classifier)
+    return found[spec.name]
 
 
 def compatible(classifier: Classifier) -> dict[str, str | None]:
@@ -33,10 +55,38 @@ def require(spec: Spec, classifier: Classifier) -> None:
     reason = obstacle(spec, classifier)
     if reason is not None:
         working = ", ".join(name for name, why in compatible(classifier).items() if why is None)
-        raise IncompatibleError(f"{reason}. Methods that work with this model: {working}.")
+        raise IncompatibleError(f"{reason}. Methods that work with this model: {working or 'none'}.")
 
 
 def require_score(spec: Spec, space: ScoreSpace) -> None:
     """Refuse a score that a method has no answer for."""
     if spec.facts["logit_only"] and space != "logit":
         raise IncompatibleError(f"'{spec.name}' explains logits and not the score '{space}'; use --score logit.")
+
+
+def _found_out(spec: Spec, classifier: Tried) -> str | None:
+    """Try the views of a method, and the method itself where they are not enough."""
+    for view in dict.fromkeys([Game, *spec.consumes]):  # whatever is explained, a game says what is predicted
+        reason = classifier.finding(view)
+        if reason is not None:
+            return f"'{spec.name}' consumes a {view.__name__}, and {reason}"
+    if not spec.facts["tried"] and TraceView not in spec.consumes:
+        return None
+    reason = outcome(lambda: _miss(spec, classifier))
+    if reason is None or reason.startswith(f"'{spec.name}'"):
+        return reason
+    return f"'{spec.name}' does not work with '{classifier.architecture}': {reason}"
+
+
+def _miss(spec: Spec, classifier: Classifier) -> str | None:
+    """Return what is wrong with the scores of a method on the texts, or None."""
+    settings = spec.complete_settings({})
+    request = Request((Target(0, classifier.labels.names[0]),), "logit")
+    for text in TEXTS:
+        case = open_case(classifier, Example(text), long="truncate")
+        applied = apply(case, spec, settings, request, remover=classifier.removers[0])
+        if not np.isfinite(applied.scores).all():
+            return "it produces a score that is not a finite number"
+        if spec.facts["layers"] is not None and large_gaps(applied):
+            return "the parts that it finds do not add up to the logit"
+    return None

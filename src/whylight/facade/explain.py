@@ -12,19 +12,21 @@ from whylight.core.errors import InputError, ModelError, SettingError, unknown
 from whylight.core.example import Example
 from whylight.core.explanation import Explanation, JsonValue, Provenance
 from whylight.core.interruption import postponed
-from whylight.core.labels import CLIP, ScoreSpace, TargetSpec, check_score_space
+from whylight.core.labels import CLIP, ScoreSpace, Target, TargetSpec, check_score_space
 from whylight.core.limits import limited
 from whylight.core.registry import METHODS, Spec
-from whylight.facade.apply import apply
+from whylight.facade.apply import Applied, apply, large_gaps
 from whylight.facade.bar import progress_bar
 from whylight.facade.case import Case, open_case
-from whylight.facade.compatible import require, require_score
+from whylight.facade.compatible import obstacle, require, require_score
 from whylight.facade.variants import asks_for_layers, variants
-from whylight.views.classifier import Classifier, Differentiable, Request
+from whylight.views.classifier import Classifier, Request
 from whylight.views.positions import PIECES, Pieces
 
 Input = str | tuple[str, str] | Example
 T = TypeVar("T", bound=str)
+DEFAULTS = ("integrated_gradients", "kernel_shap")
+"""What explains where no method is named: the first that works with the classifier."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +119,8 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
     Args:
         classifier: What `wl.load` returned.
         inputs: A text, a pair `(text, text)`, or a list of these.
-        method: A method or a list of them; by default `integrated_gradients`, or `kernel_shap` for a callable.
+        method: A method or a list of them; by default `integrated_gradients`, or `kernel_shap` where that does not
+            work: with a callable, or a model that has no gradient.
         target: `"predicted"`, `"all"`, a label, an index, or a list of labels and indices.
         unit: `word`, `token` or `sentence`.
         remover: `mask`, `delete`, `pad`, `unk` or `zero`; by default what suits the model.
@@ -204,6 +207,7 @@ def explain_case(case: Case, spec: Spec, settings: Mapping[str, JsonValue], opti
         raise ModelError(f"'{spec.name}' produced a score that is not a finite number.")
     if space == "log_odds":
         notes = [*notes, f"probabilities are clipped to [{CLIP:g}, 1 - {CLIP:g}] before log-odds are taken"]
+    notes = [*notes, *_gap_notes(applied, targets)]
     receipt = Provenance(
         model=classifier.identity,
         method=spec.name,
@@ -263,11 +267,21 @@ def check_remover(classifier: Classifier, remover: str | None) -> str:
 
 def _names(classifier: Classifier, methods: Sequence[str] | None) -> list[str]:
     if methods is None:
-        return ["integrated_gradients" if isinstance(classifier, Differentiable) else "kernel_shap"]
+        return [next((name for name in DEFAULTS if obstacle(METHODS[name], classifier) is None), DEFAULTS[0])]
     names = list(dict.fromkeys(methods))
     if not names:
         raise SettingError("the list of methods is empty; give at least one.")
     return names
+
+
+def _gap_notes(applied: Applied, targets: Sequence[Target]) -> list[str]:
+    """Say in words where scores miss what they should sum to by more than a little."""
+    how = "; take more steps" if "steps" in applied.settings else ""
+    return [
+        f"the scores for '{targets[number].label}' miss what they should sum to by {gap:.3g}, "
+        + (f"{share:.0%} of their total size{how}" if np.isfinite(share) else "and are all 0")
+        for number, gap, share in large_gaps(applied)
+    ]
 
 
 def _signed(spec: Spec, settings: Mapping[str, JsonValue]) -> bool:

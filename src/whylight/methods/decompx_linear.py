@@ -30,7 +30,7 @@ TOLERANCE = 1e-3
 ROUNDING = 32
 
 
-@method(cite="modarressi2023", signed=True, complete=True, logit_only=True)
+@method(cite="modarressi2023", signed=True, complete=True, logit_only=True, tried=True)
 def decompx_linear(view: GradientView, *, source: Level = "embedding_output") -> Floats:
     """Split the logit exactly among the tokens, with attention, norms and slopes held."""
     linear = view.linearise(level=source, rule="frozen")
@@ -48,5 +48,5 @@ def _check(linear: Linearisation) -> None:
         raise IncompatibleError(
             f"'decompx_linear' splits a logit of {float(linear.scores[worst]):.3g} with an error of "
             f"{abs(linear.gap[worst]):.2g}: this model computes something that it cannot hold constant; "
-            "use integrated_gradients."
+            "integrated_gradients asks less of a model."
         )

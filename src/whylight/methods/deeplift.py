@@ -17,7 +17,7 @@ from whylight.views.gradient import Baseline, GradientView
 from whylight.views.positions import Pooling, pool
 
 
-@method(cite="shrikumar2017", signed=True, complete=True)
+@method(cite="shrikumar2017", signed=True, complete=True, tried=True)
 def deeplift(view: GradientView, *, baseline: Baseline = "auto", pooling: Pooling = "sum") -> Floats:
     """Propagate the difference from nothing through the activations."""
     start = view.baseline(baseline)

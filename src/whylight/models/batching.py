@@ -6,6 +6,7 @@ shared by all who ask during one case. The floor is the model's own batched thro
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 import torch
@@ -20,6 +21,8 @@ CPU_TOKEN_BUDGET = 768
 """Tokens a batch on a CPU: above this, activations leave the cache and throughput falls."""
 DEVICE_TOKEN_BUDGET = 32768
 
+Company = Literal["any", "alike", "none"]
+"""Which rows have the same answer together as alone: any, those of one length (padding is not masked), or none."""
 Forward = Callable[[Rows], Floats]
 """Rows of one batch -> what the model says of each, `[rows, ...]`."""
 
@@ -30,13 +33,13 @@ class Engine:
     Args:
         forward: Gives the logits `[rows, labels]` of one batch.
         token_budget: Tokens that a batch may hold, padding included.
-        pad: Whether rows of different lengths may share a batch.
+        company: Says which rows may share a batch; asked when there are several.
     """
 
-    def __init__(self, forward: Forward, *, token_budget: int, pad: bool = True) -> None:
+    def __init__(self, forward: Forward, *, token_budget: int, company: Callable[[], Company]) -> None:
         self._forward = forward
         self.token_budget = token_budget
-        self.pad = pad
+        self._company = company
 
     def logits(self, rows: Rows, *, cache: Cache, meter: Meter) -> Floats:
         """Return the logits `[rows, labels]` of rows, each distinct one computed once."""
@@ -86,8 +89,9 @@ class Engine:
         order = np.argsort(-lengths, kind="stable")
         while len(order):
             size = max(1, self.token_budget // int(lengths[order[0]]))
-            if not self.pad:
-                size = min(size, int((lengths[order] == lengths[order[0]]).sum()))
+            company = "any" if min(size, len(order)) == 1 else self._company()
+            if company != "any":
+                size = 1 if company == "none" else min(size, int((lengths[order] == lengths[order[0]]).sum()))
             yield order[:size]
             order = order[size:]
 
@@ -96,7 +100,7 @@ class Engine:
         try:
             return forward(rows)
         except RuntimeError as error:
-            if len(rows) == 1 or not _out_of_memory(error):
+            if len(rows) == 1 or not out_of_memory(error):
                 raise
         self.token_budget = max(1, self.token_budget // 2)
         middle = len(rows) // 2
@@ -109,5 +113,6 @@ def default_token_budget(device: torch.device) -> int:
     return CPU_TOKEN_BUDGET if device.type == "cpu" else DEVICE_TOKEN_BUDGET
 
 
-def _out_of_memory(error: RuntimeError) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)
+def out_of_memory(error: BaseException) -> bool:
+    """Say whether an error is about memory, and so about the size of a batch and not about what is in it."""
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "not enough memory" in str(error)

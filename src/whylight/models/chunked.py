@@ -30,9 +30,10 @@ from whylight.models.chunk_variants import NOTHING, Chunk, Shelf, chunks_of, key
 from whylight.models.chunked_document import Document, DocumentGradientView, document_of
 from whylight.models.encoder import TransformerClassifier, one_row
 from whylight.models.frozen import frozen
+from whylight.models.lookups import zeroed_embeddings
 from whylight.models.networks import summaries
 from whylight.models.networks.summaries import HEADER
-from whylight.models.unchanged import unchanged, zeroed_embeddings
+from whylight.models.unchanged import unchanged
 from whylight.perturb.tokens import Remover
 from whylight.views.cache import BoundedCache, Cache
 from whylight.views.classifier import Outcomes, Request
@@ -201,7 +202,7 @@ class ChunkedClassifier(TransformerClassifier):
         mask = torch.arange(ids.shape[1], device=device) < torch.as_tensor(rows.lengths, device=device)[:, None]
         with zeroed_embeddings(self.model, rows.zeroed):
             filled = ids.masked_fill(~mask, self.model.config.pad_token_id or 0)
-            hidden = self.model.encode_chunks(filled, mask, types)
+            hidden = self.model.encode_chunks(filled, mask, types if self._takes_types else None)
         summary = self.model.decoder.summarise(hidden, mask, labels=labels, block=self.model.config.label_block)
         return np.asarray(summary.cpu().numpy())
 
@@ -220,7 +221,9 @@ class ChunkedClassifier(TransformerClassifier):
 
         labels = request.columns if self._apart(request) else self._every_label
         budget = self.engine.token_budget
-        return document_of(self.model, one_row(segment), labels=labels, scores=scores, token_budget=budget)
+        row = one_row(segment)
+        types = row.types if self._takes_types else None
+        return document_of(self.model, row.ids, types, labels=labels, scores=scores, token_budget=budget)
 
     def _apart(self, request: Request) -> bool:
         """Say whether the score of a target depends on one label of the network alone, and each target on another."""
@@ -240,6 +243,10 @@ class ChunkedClassifier(TransformerClassifier):
 
     def _tensor(self, labels: Sequence[int]) -> Tensor:
         return torch.as_tensor(labels, device=self.model.device)
+
+    @property
+    def _takes_types(self) -> bool:
+        return "token_type_ids" in self.keys
 
     @property
     def _every_label(self) -> tuple[int, ...]:

@@ -18,11 +18,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whylight.core.encoded import Rows
+from whylight.core.arrays import Ints
 from whylight.models.leaves import leaves
+from whylight.models.lookups import word_embeddings
 from whylight.models.networks import summaries
 from whylight.models.networks.plm_ca import PlmCaForSequenceClassification, cut_chunks
-from whylight.models.unchanged import exchange, unchanged, word_embeddings
+from whylight.models.unchanged import unchanged
 from whylight.views.gradient import GradientView, Graph, Level, Linearisation, Rule, gradient_of_each, linearised
 
 
@@ -34,7 +35,7 @@ class Document:
         model: The network.
         ids: `[chunks, size]`.
         mask: `[chunks, size]`, true at real tokens.
-        types: `[chunks, size]`.
+        types: `[chunks, size]`, if the tokenizer gives them.
         labels: The network's labels that are needed, `[labels]`.
         scores: Logits of those labels `[batch, labels]` -> scores `[batch, targets]`.
         rows_at_once: Chunks that may go through the encoder in one batch.
@@ -43,7 +44,7 @@ class Document:
     model: PlmCaForSequenceClassification
     ids: Tensor
     mask: Tensor
-    types: Tensor
+    types: Tensor | None
     labels: Tensor
     scores: Callable[[Tensor], Tensor]
     rows_at_once: int
@@ -67,11 +68,12 @@ class Document:
     def alone(self) -> list[Callable[[], Tensor]]:
         """Return, for each chunk, what encodes its real tokens by themselves, `[1, tokens, size]`."""
         lengths = self.mask.sum(dim=1).tolist()
-        rows = [
-            (self.ids[i : i + 1, :n], self.mask[i : i + 1, :n], self.types[i : i + 1, :n])
-            for i, n in enumerate(lengths)
-        ]
-        return [partial(self.model.encode_chunks, *row) for row in rows]
+        found: list[Callable[[], Tensor]] = []
+        for i, n in enumerate(lengths):
+            ids, mask, types = self._inputs(slice(i, i + 1))
+            own = None if types is None else types[:, :n]
+            found.append(partial(self.model.encode_chunks, ids[:, :n], mask[:, :n], own))
+        return found
 
     def attention(self) -> tuple[Tensor, ...]:
         """Return the attention inside the chunks, a layer each, mean over heads, `[chunks, size, size]`."""
@@ -84,7 +86,7 @@ class Document:
 
     def summaries(self, rows: Tensor, chunks: slice | Tensor) -> Tensor:
         """Summarise word embeddings `[rows, size, dims]` that stand in the place of some chunks, one row each."""
-        with unchanged(self.model), word_embeddings(self.model, partial(exchange, rows)):
+        with unchanged(self.model), word_embeddings(self.model, lambda _embeddings: rows):
             return self._summarise(chunks)
 
     def read(self, parts: Tensor) -> Tensor:
@@ -119,8 +121,8 @@ class Document:
     def _answer(self, parts: Tensor) -> Tensor:
         return self.scores(self.model.decoder.answer_summary(summaries.merge(parts), self.labels))
 
-    def _inputs(self, chunks: slice | Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return self.ids[chunks], self.mask[chunks], self.types[chunks]
+    def _inputs(self, chunks: slice | Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        return self.ids[chunks], self.mask[chunks], None if self.types is None else self.types[chunks]
 
 
 class DocumentGradientView(GradientView):
@@ -221,28 +223,30 @@ class DocumentGradientView(GradientView):
 
 def document_of(
     model: PlmCaForSequenceClassification,
-    rows: Rows,
+    ids: Ints,
+    types: Ints | None,
     *,
     labels: Sequence[int],
     scores: Callable[[Tensor], Tensor],
     token_budget: int,
 ) -> Document:
-    """Lay out the one document of a row for a network.
+    """Lay out one document for a network.
 
     Args:
         model: The network.
-        rows: The document.
+        ids: The document's tokens, `[1, tokens]`.
+        types: Their types, if the tokenizer gives them.
         labels: The network's labels that are needed.
         scores: Logits of those labels `[batch, labels]` -> scores `[batch, targets]`.
         token_budget: Tokens that may go through the encoder at once.
     """
-    size = min(model.config.chunk_size, rows.ids.shape[1])
-    ids, types = (torch.as_tensor(values, device=model.device) for values in (rows.ids, rows.types))
+    size = min(model.config.chunk_size, ids.shape[1])
+    tokens = torch.as_tensor(ids, device=model.device)
     return Document(
         model,
-        cut_chunks(ids, size=size, fill=model.config.pad_token_id or 0)[0],
-        cut_chunks(torch.ones_like(ids), size=size)[0].bool(),
-        cut_chunks(types, size=size)[0],
+        cut_chunks(tokens, size=size, fill=model.config.pad_token_id or 0)[0],
+        cut_chunks(torch.ones_like(tokens), size=size)[0].bool(),
+        None if types is None else cut_chunks(torch.as_tensor(types, device=model.device), size=size)[0],
         torch.as_tensor(labels, device=model.device),
         scores,
         max(1, token_budget // size),

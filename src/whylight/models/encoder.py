@@ -6,7 +6,7 @@ positions or the pooled token in several architectures.
 
 import inspect
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -18,21 +18,15 @@ from whylight.core.encoded import Encoded, Long, Rows, Unit
 from whylight.core.errors import IncompatibleError, ModelError
 from whylight.core.example import Example
 from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
-from whylight.models import anatomy, heads, readings, rules, tokenised, tracing
-from whylight.models.batching import Engine, default_token_budget
+from whylight.models import anatomy, heads, readings, rules, tokenised, tracing, trial
+from whylight.models.batching import Company, Engine, default_token_budget
 from whylight.models.chunk_variants import distinct
 from whylight.models.frozen import frozen
 from whylight.models.holding import held
 from whylight.models.leaves import leaves
+from whylight.models.lookups import word_embeddings, zeroed_embeddings
 from whylight.models.networks.encoders import first_position
-from whylight.models.unchanged import (
-    exchange,
-    is_block_sparse,
-    padding_token,
-    unchanged,
-    word_embeddings,
-    zeroed_embeddings,
-)
+from whylight.models.unchanged import padding_token, unchanged
 from whylight.perturb.tokens import removers
 from whylight.views.cache import Cache
 from whylight.views.classifier import Outcomes, Request
@@ -65,16 +59,20 @@ class TransformerClassifier:
         self.tokenizer = tokenizer
         self.labels = labels
         self.identity = identity
+        self.architecture = type(model).__name__
         self.limit = limit
-        self._accepted = frozenset(inspect.signature(model.forward).parameters)
+        parameters = inspect.signature(model.forward).parameters
+        self._accepted = frozenset(parameters)
+        self._takes_anything = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
         self._config = model.config.get_text_config()
         self._first_position = first_position(model.base_model)
         with held(model):  # while it runs, it may have a padding token that is not its own
-            self._replacements = self._find_replacements()
-        self._removers = removers(self._replacements)
+            self.replacements = self._find_replacements()
+        self._removers = removers(self.replacements)
         self.removers = tuple(self._removers)
         budget = default_token_budget(model.device)
-        self.engine = Engine(self._logits, token_budget=budget, pad=not is_block_sparse(model))
+        self.engine = Engine(self.batch_logits, token_budget=budget, company=self._find_company)
+        self._findings: dict[type, str | None] = {}
 
     @property
     def n_layers(self) -> int:
@@ -112,13 +110,15 @@ class TransformerClassifier:
         inputs = self._embed(rows.ids[0])
 
         def score(points: Tensor) -> Tensor:
-            with unchanged(self.model), word_embeddings(self.model, partial(exchange, points)):
+            with unchanged(self.model), word_embeddings(self.model, lambda _embeddings: points):
                 logits = self._forward(rows.take([0] * len(points))).logits
             return self._scores(logits, request)
 
         def graph(level: Level) -> Graph:
             with leaves(self.model, level) as sources:
                 scores = self._scores(self._forward(rows).logits, request)
+            if not sources.tokens:
+                raise IncompatibleError(f"'{self.architecture}' does not show what its embedding module gives out.")
             return Graph(scores, sources.tokens[0], sources.others)
 
         return GradientView(
@@ -141,7 +141,7 @@ class TransformerClassifier:
             request.meter.forward += 1
             with unchanged(self.model), tracing.leaf_embeddings(self.model), tracing.recording(self.model):
                 output = self._forward(rows, output_attentions=True, output_hidden_states=True)
-            tracing.check(output.attentions, self.model)
+            tracing.check_rows(output.get("attentions"), self.model, size=rows.ids.shape[1])
             return output
 
         def attention_gradient() -> Tensor:
@@ -167,7 +167,30 @@ class TransformerClassifier:
         """Return why the layers of this model cannot be recorded, or None if they can."""
         return anatomy.obstacle(self.model, post_norm=post_norm)
 
-    def _logits(self, rows: Rows) -> Floats:
+    def finding(self, view: type) -> str | None:
+        """Return what is wrong with a kind of view of this model, or None; found out by trying, once."""
+        if view not in self._findings:
+            wrong = trial.inference_tensors(self.model)
+            attempt = trial.TRIALS.get(view)
+            if wrong is None and attempt is not None:
+                wrong = trial.outcome(lambda: attempt(self))
+            self._findings[view] = None if wrong is None else f"that of '{self.architecture}' is not right: {wrong}"
+        return self._findings[view]
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """What the tokenizer returns and the model takes."""
+        return frozenset(name for name in self.tokenizer("a") if self._takes_anything or name in self._accepted)
+
+    @cached_property
+    def company(self) -> Company:
+        """Which rows may share a batch; found out by trying."""
+        return trial.company(self)
+
+    def _find_company(self) -> Company:
+        return self.company
+
+    def batch_logits(self, rows: Rows) -> Floats:
         """Run one batch without gradient."""
         with zeroed_embeddings(self.model, rows.zeroed):
             logits = self._forward(rows).logits
@@ -181,7 +204,7 @@ class TransformerClassifier:
         lengths = torch.as_tensor(rows.lengths, device=device)
         ids = torch.as_tensor(np.ascontiguousarray(rows.ids), device=device)
         mask = torch.arange(ids.shape[1], device=device) < lengths[:, None]
-        if "token_type_ids" in self._accepted:
+        if "token_type_ids" in self.keys:
             options["token_type_ids"] = torch.as_tensor(np.ascontiguousarray(rows.types), device=device)
         if "use_cache" in self._accepted:
             options["use_cache"] = False
@@ -189,8 +212,10 @@ class TransformerClassifier:
             # told to find them itself, the model would skip a number at each pad token that stands for a word
             numbers = torch.arange(ids.shape[1], device=device) + self._first_position
             options["position_ids"] = numbers.where(mask, self._first_position - 1)
+        if "attention_mask" in self._accepted:
+            options["attention_mask"] = mask.long()
         with padding_token(self.model, ids, self.tokenizer.pad_token_id) as pad:
-            return self.model(input_ids=ids.masked_fill(~mask, pad), attention_mask=mask.long(), **options)
+            return self.model(input_ids=ids.masked_fill(~mask, pad), **options)
 
     def _scores(self, logits: Tensor, request: Request) -> Tensor:
         columns = heads.columns(logits, self.labels.head)
@@ -204,7 +229,7 @@ class TransformerClassifier:
     def _baselines(self, segment: Encoded, inputs: Tensor) -> Mapping[str, Tensor]:
         """Return the rows of "nothing": a replacement token, or zeros, wherever a feature stands."""
         content = torch.as_tensor(segment.windows[0].feature >= 0, device=inputs.device)[:, None]
-        rows = {name: self._embed(np.asarray([token])) for name, token in self._replacements.items()}
+        rows = {name: self._embed(np.asarray([token])) for name, token in self.replacements.items()}
         rows["zero"] = torch.zeros_like(inputs[:1])
         return {name: torch.where(content, row, inputs) for name, row in rows.items()}
 
@@ -215,8 +240,11 @@ class TransformerClassifier:
     def _find_replacements(self) -> dict[str, int]:
         """Return the ids of the replacement tokens that the tokenizer has, in the order in which they are preferred."""
         tokens = {name: getattr(self.tokenizer, f"{name}_token_id", None) for name in ("mask", "unk", "pad")}
-        # padding marks the end of a text for a decoder: inside the text it would move the position that is read
+        # padding marks the end of a text for a decoder: inside the text it would move the position that is read, as the
+        # token that ends a text would in models that read where it stands
         forbidden = {self._config.pad_token_id, tokens["pad"]} if self._pools_last else set()
+        if getattr(self.model.config, "is_encoder_decoder", False):
+            forbidden.add(self._config.eos_token_id)
         return {name: int(token) for name, token in tokens.items() if token is not None and token not in forbidden}
 
     @cached_property

@@ -8,7 +8,11 @@ import torch
 from torch import Tensor
 
 from whylight.core.errors import IncompatibleError
-from whylight.models.unchanged import eager_attention, is_block_sparse, word_embeddings
+from whylight.models.lookups import word_embeddings
+from whylight.models.unchanged import eager_attention, is_block_sparse
+
+ROWS = 0.05
+"""By how much a row of attention may miss 1, in half precision."""
 
 
 @contextmanager
@@ -33,6 +37,26 @@ def check(attentions: tuple[Tensor | None, ...] | None, model: Any) -> None:  # 
     """Refuse a model that recorded no attention."""
     if not attentions or attentions[0] is None:
         raise IncompatibleError(f"'{type(model).__name__}' does not give out its attention weights.")
+
+
+def check_rows(attentions: tuple[Tensor | None, ...] | None, model: Any, *, size: int) -> None:  # noqa: ANN401
+    """Refuse a model whose attention is not, in every layer, a distribution over its positions.
+
+    Args:
+        attentions: One tensor a layer, `[1, heads, positions, positions]`.
+        model: The model.
+        size: Number of positions.
+    """
+    check(attentions, model)
+    for layer in attentions or ():
+        shape = None if layer is None else tuple(layer.shape[-2:])
+        if layer is None or shape != (size, size):
+            raise IncompatibleError(
+                f"the attention of '{type(model).__name__}' is not from every token to every token in all layers."
+            )
+        rows = layer.detach().float()
+        if float((rows.sum(-1) - 1).abs().max()) > ROWS or float(rows.min()) < 0:
+            raise IncompatibleError(f"the attention of '{type(model).__name__}' is not a distribution over the tokens.")
 
 
 def pooled_rows(output: Any) -> Tensor:  # noqa: ANN401  a transformers output

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from whylight.core.errors import IncompatibleError
+from whylight.models.lookups import word_embeddings
 from whylight.models.networks.plm_ca import PlmCaForSequenceClassification, cut_chunks
-from whylight.models.unchanged import word_embeddings
 from whylight.views.step import Batch, Network, Pass
 
 Reads = Literal["first", "last", "all"]
@@ -93,7 +93,7 @@ class EncoderNetwork:
             return read[-1]
 
         inputs: dict[str, Any] = {"input_ids": batch.ids if ids is None else ids, "attention_mask": batch.mask.long()}
-        if self._takes_types:
+        if self._takes_types and bool(batch.types.any()):  # a table of words may take even zeros for words (GPT-2)
             inputs["token_type_ids"] = batch.types
         with mode(self.model, train=train), word_embeddings(self.model, hook):
             output = self.model(**inputs, **options)

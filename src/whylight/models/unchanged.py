@@ -3,14 +3,13 @@
 Each block holds the model, so that threads take turns and Ctrl-C cannot stop a clean-up midway.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from whylight.core.arrays import Bools
 from whylight.models.holding import held
 
 _CAPTURE_FLAG = "_output_capturing_hooks_installed"
@@ -70,40 +69,6 @@ def eager_attention(model: Any) -> Iterator[None]:  # noqa: ANN401  any transfor
             stack.callback(model.set_attn_implementation, before)
         stack.enter_context(_same_hooks(model))
         yield
-
-
-@contextmanager
-def word_embeddings(model: Any, replace: Callable[[Tensor], Tensor]) -> Iterator[None]:  # noqa: ANN401
-    """Put something else in the place of the word embeddings, while the model still gets its ids.
-
-    Passing `inputs_embeds` instead would change positions (RoBERTa) or the pooled token (decoders).
-    """
-
-    def hook(_module: nn.Module, _args: object, output: Tensor) -> Tensor:
-        return replace(output)
-
-    with held(model):
-        handle = model.get_input_embeddings().register_forward_hook(hook)
-        try:
-            yield
-        finally:
-            handle.remove()
-
-
-@contextmanager
-def zeroed_embeddings(model: Any, zeroed: Bools | None) -> Iterator[None]:  # noqa: ANN401
-    """Set word embeddings `[rows, tokens]` to 0 inside the block, where a remover asks for it."""
-    if zeroed is None:
-        yield
-        return
-    mask = torch.as_tensor(zeroed, device=model.device)[..., None]
-    with word_embeddings(model, lambda out: exchange(out[:, : mask.shape[1]].masked_fill(mask, 0), out)):
-        yield
-
-
-def exchange(points: Tensor, output: Tensor) -> Tensor:
-    """Put points in the place of word embeddings; positions that a model adds by itself (BigBird) stay."""
-    return points if points.shape[1] == output.shape[1] else torch.cat([points, output[:, points.shape[1] :]], dim=1)
 
 
 @contextmanager

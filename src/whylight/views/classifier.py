@@ -87,6 +87,21 @@ class Differentiable(Classifier, Protocol):
 
 
 @runtime_checkable
+class Tried(Classifier, Protocol):
+    """A classifier that finds out by itself whether views of it are right.
+
+    Attributes:
+        architecture: What to call its model in a message.
+    """
+
+    architecture: str
+
+    def finding(self, view: type) -> str | None:
+        """Return what is wrong with a kind of view, or None."""
+        ...
+
+
+@runtime_checkable
 class Layered(Protocol):
     """A classifier that is a stack of layers.
 

@@ -28,6 +28,10 @@ Points = Callable[[Tensor], Tensor]
 Path = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Indices `[batch]` -> points `[batch, positions, dims]` and coefficients that broadcast over them."""
 
+_CUT = (
+    "no gradient of the score reaches the words: the model computes something that has none (e.g. integer weights); "
+    "use occlusion or kernel_shap."
+)
 BATCHED_LIMIT = 256
 """Up to this many positions in a batch, gradients of several targets are propagated together; beyond, one by one."""
 
@@ -237,12 +241,23 @@ def linearised(graph: Graph, *, positions: int) -> Linearisation:
 
 def _gradients_of_each(scores: Tensor, leaves: Sequence[Tensor]) -> Sequence[Tensor]:
     """Return the gradients of each target by several leaves, `[targets, ...]` each; 0 where a score has none of one."""
+    if not scores.requires_grad:
+        raise IncompatibleError(_CUT)
     with torch.enable_grad():
         columns = scores.sum(0).unbind()  # rows are independent: the sum's gradient holds every row's own
     if len(columns) > 1 and leaves[0].shape[:2].numel() <= BATCHED_LIMIT:
         each = torch.eye(len(columns), dtype=scores.dtype, device=scores.device)
         found = torch.autograd.grad(columns, leaves, tuple(each), is_grads_batched=True, allow_unused=True)
-        absent = [leaf.new_zeros(len(columns), *leaf.shape) for leaf in leaves]
-        return [zero if one is None else one for one, zero in zip(found, absent, strict=True)]
-    rows = [torch.autograd.grad(column, leaves, retain_graph=True, materialize_grads=True) for column in columns]
+        return _filled(found, [leaf.new_zeros(len(columns), *leaf.shape) for leaf in leaves])
+    zeros = [torch.zeros_like(leaf) for leaf in leaves]
+    rows = [
+        _filled(torch.autograd.grad(column, leaves, retain_graph=True, allow_unused=True), zeros) for column in columns
+    ]
     return [torch.stack(gradients) for gradients in zip(*rows, strict=True)]
+
+
+def _filled(gradients: Sequence[Tensor | None], zeros: Sequence[Tensor]) -> list[Tensor]:
+    """Put zeros where a score has no gradient; by the tokens, which come first, it must have one."""
+    if gradients[0] is None:
+        raise IncompatibleError(_CUT)
+    return [zero if one is None else one for one, zero in zip(gradients, zeros, strict=True)]

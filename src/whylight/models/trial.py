@@ -1,0 +1,232 @@
+"""Trying a model: are the views of it views of the function that it computes when it is called by itself?
+
+Nothing is known of architectures here. A text of 3 and one of 30 words go through each view, and what comes out is held
+against plain calls of the model on what its own tokenizer returns:
+
+    game       the untouched text, and both texts in one padded batch
+    gradient   the untouched text; the text with its ids overwritten, which a baseline stands for; and the gradient
+               against the difference of two scores along it
+
+A cut or wrong graph, a lookup that is not the input's, types that a table takes for words: all show here.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from whylight.core.arrays import Floats
+from whylight.core.encoded import Encoded, Rows, Window
+from whylight.core.errors import WhylightError
+from whylight.core.example import Example
+from whylight.core.labels import Target
+from whylight.models import heads
+from whylight.models.batching import Company, out_of_memory
+from whylight.models.unchanged import is_block_sparse, unchanged
+from whylight.views.classifier import Request
+from whylight.views.game import Game
+from whylight.views.gradient import GradientView
+from whylight.views.meter import Meter
+from whylight.views.trace import TraceView
+
+if TYPE_CHECKING:
+    from whylight.models.encoder import TransformerClassifier
+
+SHORT = "a good film"
+LONG = (
+    "the film was never dull , but its plot is not very good and the ending of this movie drags , "
+    "though the acting with that awful script was great for"
+)
+TEXTS = (SHORT, LONG)
+"""Texts of 3 and of 30 words."""
+TOLERANCE, ROUNDINGS = 1e-4, 64
+"""Two answers are one if they differ by this share of their size, or by so many rounding errors in half precision."""
+CHANGES, SLACK = (1e-2, 1e-3), 0.2
+"""How far the score is moved to test a gradient, as a share of its size, and by how much the two may then differ.
+
+The second is for models that bend or jump (experts that are chosen) within the first.
+"""
+HALF = 1e-4
+"""Above this rounding error two scores are too coarse to take a difference of."""
+FAULTS = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError)
+"""What the code of a model raises when it is used in a way that it does not expect."""
+
+
+def game(classifier: "TransformerClassifier") -> str | None:
+    """Return what is wrong with the game of a classifier, or None."""
+    for text in TEXTS:
+        encoded = _encoded(classifier, text)
+        outcomes = classifier.outcomes(encoded, remover=classifier.removers[0], cache={}, meter=Meter())
+        found = outcomes(np.ones((1, encoded.n_features), dtype=bool))[0]
+        expected = _answer(classifier, _inputs(classifier, encoded, text))
+        if not _alike(classifier, found, expected):
+            return f"its answer to an untouched text is {_shown(found)} where the model's own is {_shown(expected)}"
+    return None
+
+
+def gradient(classifier: "TransformerClassifier") -> str | None:
+    """Return what is wrong with the gradient view of a classifier, or None."""
+    if quantised(classifier.model) is not None:
+        return quantised(classifier.model)
+    request = Request((Target(0, classifier.labels.names[0]),), "logit")
+    for text in TEXTS:
+        encoded = _encoded(classifier, text)
+        view = classifier.gradient_view(encoded, request)
+        scores = _scores(view, [view.inputs, view.baseline()])
+        expected = _expected(classifier, view, encoded, text)
+        if not _alike(classifier, scores[: len(expected)], expected):
+            return f"its scores are {_shown(scores)} where the model's own are {_shown(expected)}"
+        # of the long text it would cost as much as all the rest, and tell no more
+        found = _slope(classifier, view, scores) if text == SHORT else None
+        if found is not None:
+            return found
+    return None
+
+
+def trace(classifier: "TransformerClassifier") -> str | None:
+    """Return what no trace of a classifier gets over, or None; methods that look at one are tried themselves."""
+    return quantised(classifier.model)
+
+
+def company(classifier: "TransformerClassifier") -> Company:
+    """Find out which rows may share a batch such that each has the answer that it has alone."""
+    short, long = (_encoded(classifier, text).windows[0] for text in TEXTS)
+    if not is_block_sparse(classifier.model) and _same_together(classifier, [short, long]):
+        return "any"
+    other = replace(long, ids=np.where(long.feature >= 0, long.ids[long.feature >= 0][0], long.ids))
+    return "alike" if _same_together(classifier, [long, other]) else "none"
+
+
+def _same_together(classifier: "TransformerClassifier", windows: list[Window]) -> bool:
+    lengths = np.asarray([len(window.ids) for window in windows])
+    ids = np.zeros((len(windows), lengths.max()), dtype=np.int64)
+    types = np.zeros_like(ids)
+    for row, window in enumerate(windows):
+        ids[row, : lengths[row]], types[row, : lengths[row]] = window.ids, window.types
+    rows = Rows(ids, types, lengths)
+    with unchanged(classifier.model), torch.inference_mode():
+        try:
+            together = classifier.batch_logits(rows)
+        except FAULTS as error:
+            if out_of_memory(error):
+                raise
+            return False
+        alone = [classifier.batch_logits(rows.take([row])) for row in range(len(windows))]
+    return _alike(classifier, together, np.concatenate(alone))
+
+
+def outcome(trial: Callable[[], str | None]) -> str | None:
+    """Return what a trial found; what a model raises in it is a finding, but for a lack of memory."""
+    try:
+        with torch.inference_mode(mode=False):
+            return trial()
+    except WhylightError as error:
+        return str(error).rstrip(".")
+    except FAULTS as error:
+        if out_of_memory(error):
+            raise
+        line = (str(error).strip() or "no reason given").splitlines()[0].rstrip(".")
+        return f"the model fails in it ({type(error).__name__}: {line})"
+
+
+def inference_tensors(model: nn.Module) -> str | None:
+    """Return why parameters that were made in inference mode cannot be worked with, if there are any."""
+    if any(parameter.is_inference() for parameter in model.parameters()):
+        return "its parameters were made inside torch.inference_mode(), and take no gradient; load it outside"
+    return None
+
+
+def quantised(model: nn.Module) -> str | None:
+    """Return why a model with packed integer weights has no gradient, if it has such."""
+    if any("quantized" in type(module).__module__.split(".") for module in model.modules()):
+        return "no gradient flows through its integer weights; load it without quantisation"
+    return None
+
+
+def _expected(classifier: "TransformerClassifier", view: GradientView, encoded: Encoded, text: str) -> Floats:
+    """Return what the model itself says of a text, and of its baseline where that stands for a token."""
+    inputs = _inputs(classifier, encoded, text)
+    answers = [_answer(classifier, inputs)[0]]
+    token = classifier.replacements.get(view.baseline_name("auto"))
+    if token is not None:
+        content = torch.as_tensor(encoded.windows[0].feature >= 0, device=classifier.model.device)
+        replaced = inputs["input_ids"].masked_fill(content, token)
+        answers.append(_answer(classifier, {**inputs, "input_ids": replaced})[0])
+    return np.asarray(answers)
+
+
+def _slope(classifier: "TransformerClassifier", view: GradientView, scores: Floats) -> str | None:
+    """Hold the gradient against the difference of two scores on either side of the input.
+
+    Args:
+        classifier: The classifier.
+        view: Its view.
+        scores: Of the input and of the baseline.
+    """
+    slope = view.gradient()[0]
+    steepness = float(slope.double().norm())
+    if steepness == 0:
+        depends = not _alike(classifier, scores[:1], scores[1:])
+        return "its gradient is 0, though its score depends on the words" if depends else None
+    if torch.finfo(slope.dtype).eps > HALF:
+        return None
+    ratio = 0.0
+    for share in CHANGES:
+        change = share * max(1.0, float(abs(scores[0])))
+        step = slope * (change / steepness**2)
+        ahead, behind = _scores(view, [view.inputs + step, view.inputs - step])
+        ratio = (ahead - behind) / (2 * change)
+        if abs(ratio - 1) <= SLACK:
+            return None
+    return f"its score changes by {ratio:.2g} times what its gradient says"
+
+
+def _scores(view: GradientView, points: list[Tensor]) -> Floats:
+    """Return the scores of some points, in one batch."""
+    together = torch.stack(points)
+    scores: Floats = view.scores(len(points), lambda indices: together[indices])[:, 0].double().cpu().numpy()
+    return scores
+
+
+def _encoded(classifier: "TransformerClassifier", text: str) -> Encoded:
+    return classifier.encode(Example(text), unit="word", long="truncate")
+
+
+def _inputs(classifier: "TransformerClassifier", encoded: Encoded, text: str) -> Mapping[str, Tensor]:
+    """Return what the tokenizer gives for a text; of a text that is too long, what is left of it."""
+    given = classifier.tokenizer(text, return_tensors="pt", verbose=False).to(classifier.model.device)
+    length = len(encoded.windows[0].ids)
+    if given["input_ids"].shape[1] != length:
+        window = encoded.windows[0]
+        row = {"input_ids": window.ids, "token_type_ids": window.types, "attention_mask": np.ones_like(window.ids)}
+        given = {name: torch.as_tensor(values, device=classifier.model.device)[None] for name, values in row.items()}
+    return {name: value for name, value in given.items() if name in classifier.keys}
+
+
+def _answer(classifier: "TransformerClassifier", inputs: Mapping[str, Tensor]) -> Floats:
+    """Return the logits of one plain call, a column a label."""
+    model: Any = classifier.model
+    with unchanged(model), torch.inference_mode():
+        logits = heads.columns(model(**inputs).logits, classifier.labels.head)
+    values: Floats = logits[0].double().cpu().numpy()
+    return values
+
+
+def _alike(classifier: "TransformerClassifier", found: Floats, expected: Floats) -> bool:
+    eps = torch.finfo(classifier.model.dtype).eps
+    size = max(1.0, float(np.abs(expected).max()))
+    return bool(np.abs(found - expected).max() <= max(TOLERANCE, ROUNDINGS * eps) * size)
+
+
+def _shown(values: Floats | list[float]) -> str:
+    return ", ".join(f"{value:.4g}" for value in list(values)[:3])
+
+
+TRIALS: Mapping[type, Callable[["TransformerClassifier"], str | None]] = {
+    Game: game,
+    GradientView: gradient,
+    TraceView: trace,
+}
