@@ -20,6 +20,9 @@ from whylight.cli.train import train
 from whylight.cli.tune import tune
 from whylight.core.errors import WhylightError
 
+STOPPED = 130
+"""The exit code of a command that was stopped by hand (Ctrl-C)."""
+
 app = typer.Typer(
     name="whylight",
     help="Which words made a text classifier decide, and how far that answer can be trusted.",
@@ -63,11 +66,58 @@ def run() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
     try:
-        app()
+        _run()
     except WhylightError as error:
         sys.stderr.write(f"whylight: {error}\n")
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        # The reader of a pipe (head, less) has seen enough; the interpreter's last flush must not complain either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader of a pipe (head, less) has seen enough
         sys.exit(0)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        if _output_fails():
+            _drop_output()
+            sys.stderr.write(f"whylight: cannot write the output: {reason}.\n")
+        elif error.filename is not None:  # a file of the user's, or a disk of the system's: nothing is wrong here
+            sys.stderr.write(f"whylight: cannot use '{error.filename}': {reason}.\n")
+        else:
+            raise
+        sys.exit(WhylightError.exit_code)
+
+
+def _run() -> None:
+    """Run the command, and have all of its output written while a failure can still be said."""
+    try:
+        app()
+    except SystemExit as ended:
+        if ended.code == STOPPED:
+            sys.stderr.write(f"whylight: stopped{_afterwards(ended)}.\n")
+        _flush()
+        raise
+
+
+def _afterwards(ended: BaseException) -> str:
+    """Return what the work that was stopped by hand says about going on, from the interrupt behind an exit."""
+    error: BaseException | None = ended
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return f"; {error}" if error is not None and str(error) else ""
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _output_fails() -> bool:
+    """Say whether standard output is what failed: what could not be written is still waiting in it, and fails again."""
+    try:
+        _flush()
+    except OSError:
+        return True
+    return False
+
+
+def _drop_output() -> None:
+    """Have the interpreter's last flush go nowhere, so that it does not complain either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -47,6 +47,7 @@ def load(  # noqa: PLR0913  every argument is optional and named
     max_tokens: int | None = None,
     device: str | None = None,
     allow_pickle: bool = False,
+    identity: str | None = None,
 ) -> Classifier:
     """Load a classifier.
 
@@ -60,6 +61,7 @@ def load(  # noqa: PLR0913  every argument is optional and named
         max_tokens: Read at most this many tokens at once, if the model could read more.
         device: Where a model that is loaded here runs, e.g. `"cuda"`.
         allow_pickle: Also load pickled weights (they can run code: only from a source that you trust).
+        identity: For a callable: a name by which folders of results know it; give another when the function changes.
 
     Returns:
         The classifier.
@@ -72,22 +74,24 @@ def load(  # noqa: PLR0913  every argument is optional and named
     """
     if head is not None and head not in HEADS:
         raise unknown("head", head, HEADS)
+    if identity is not None and not _is_callable(model):
+        raise SettingError("identity= is the name of a callable; a model is known by its weights.")
     if isinstance(model, PreTrainedModel):
         if tokenizer is None:
             raise ModelError("a loaded model needs its tokenizer: wl.load(model, tokenizer).")
-        identity = getattr(model.config, "_name_or_path", "") or type(model).__name__
-        return _transformer(model, tokenizer, identity=identity, labels=labels, head=head, max_tokens=max_tokens)
+        name = getattr(model.config, "_name_or_path", "") or type(model).__name__
+        return _transformer(model, tokenizer, identity=name, labels=labels, head=head, max_tokens=max_tokens)
     if callable(model):
-        return _callable(model, labels=labels, head=head, mask_string=mask_string)
+        return _callable(model, labels=labels, head=head, mask_string=mask_string, identity=identity)
     if not isinstance(model, str | Path | None):
         raise ModelError(f"cannot explain a {type(model).__name__}; give a folder, a hub id, a model or a callable.")
     path = str(BUNDLED) if model in (None, BUNDLED_NAME) else str(model)
     with quiet():
         loaded, its_tokenizer = _read(path, allow_pickle=allow_pickle)
     _move(loaded, device)
-    identity = BUNDLED_NAME if path == str(BUNDLED) else path
+    name = BUNDLED_NAME if path == str(BUNDLED) else path
     return _transformer(
-        loaded, tokenizer or its_tokenizer, identity=identity, labels=labels, head=head, max_tokens=max_tokens
+        loaded, tokenizer or its_tokenizer, identity=name, labels=labels, head=head, max_tokens=max_tokens
     )
 
 
@@ -105,8 +109,17 @@ def _first_line(error: Exception) -> str:
     return line if line.endswith(".") else f"{line}."
 
 
+def _is_callable(model: object) -> bool:
+    return callable(model) and not isinstance(model, PreTrainedModel)
+
+
 def _callable(
-    function: TextFunction, *, labels: Sequence[str] | None, head: Head | None, mask_string: str | None
+    function: TextFunction,
+    *,
+    labels: Sequence[str] | None,
+    head: Head | None,
+    mask_string: str | None,
+    identity: str | None,
 ) -> CallableClassifier:
     if not labels:
         raise ModelError("a callable needs the names of its columns: wl.load(function, labels=['negative', ...]).")
@@ -114,7 +127,11 @@ def _callable(
         raise SettingError("a callable returns one column a label; use head='softmax' or head='sigmoid'.")
     name = getattr(function, "__qualname__", type(function).__name__)
     return CallableClassifier(
-        function, labels=Labels(tuple(labels), head or "softmax"), identity=f"callable:{name}", mask_string=mask_string
+        function,
+        labels=Labels(tuple(labels), head or "softmax"),
+        identity=f"callable:{name}" if identity is None else identity,
+        mask_string=mask_string,
+        named=identity is not None,
     )
 
 
