@@ -1,5 +1,6 @@
 """`whylight`: the entry point of the command line."""
 
+import errno
 import os
 import sys
 from io import TextIOWrapper
@@ -22,6 +23,10 @@ from whylight.core.errors import WhylightError
 
 STOPPED = 130
 """The exit code of a command that was stopped by hand (Ctrl-C)."""
+
+UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a stream that is open already answers where it cannot be written to. Files are written, and their failures said,
+in the store; what is left is standard output."""
 
 app = typer.Typer(
     name="whylight",
@@ -74,12 +79,11 @@ def run() -> None:
         _drop_output()  # the reader of a pipe (head, less) has seen enough
         sys.exit(0)
     except OSError as error:
-        reason = error.strerror or str(error)
-        if _output_fails():
+        if error.filename is not None:  # a file of the user's, or a disk of the system's: nothing is wrong here
+            sys.stderr.write(f"whylight: cannot use '{error.filename}': {error.strerror}.\n")
+        elif error.errno in UNWRITTEN:
             _drop_output()
-            sys.stderr.write(f"whylight: cannot write the output: {reason}.\n")
-        elif error.filename is not None:  # a file of the user's, or a disk of the system's: nothing is wrong here
-            sys.stderr.write(f"whylight: cannot use '{error.filename}': {reason}.\n")
+            sys.stderr.write(f"whylight: cannot write the output: {error.strerror}.\n")
         else:
             raise
         sys.exit(WhylightError.exit_code)
@@ -107,15 +111,6 @@ def _afterwards(ended: BaseException) -> str:
 def _flush() -> None:
     if sys.stdout is not None:
         sys.stdout.flush()
-
-
-def _output_fails() -> bool:
-    """Say whether standard output is what failed: what could not be written is still waiting in it, and fails again."""
-    try:
-        _flush()
-    except OSError:
-        return True
-    return False
 
 
 def _drop_output() -> None:

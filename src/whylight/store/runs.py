@@ -57,7 +57,7 @@ def read(folder: Path) -> Stored:
     )
     about = known[0] if known else None
     runs = frozenset(row["run"] for row in (*known, *explanations, *scores, *curves, *tuning))
-    listed = None if about is None else about.get("done")
+    listed = [] if about is None else about.get("done")
     if listed is None:  # version 0.1 did not list them
         both = _ids(explanations) & _ids(scores)
         done, tuned = dict.fromkeys(both, 0), dict.fromkeys(_ids(tuning), 0)

@@ -41,6 +41,8 @@ def finished(folder: Path, identity: Identity) -> Trained | None:
             known = read_receipt(folder)
             if known.get("training") != identity.name:
                 raise identity.refusal(folder, known.get("asked", {}), kind="training")
+            if processes.is_first():  # a kill may have come before they were removed
+                shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
             if known["unmet"]:
                 raise UnmetError(_unmet_sentence(known, folder))
             return Trained(folder, known)
