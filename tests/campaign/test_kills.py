@@ -5,12 +5,20 @@ from pathlib import Path
 from typing import Any
 
 import kills
+import pytest
 
 import tiny
 from whylight.store import tables
 
 
 def test_a_killed_evaluation_ends_like_an_undisturbed_one() -> None:
+    found = kills.campaign(0.027, seed=1)
+    assert found.violations == []
+    assert found.tried == {"kills": 1, "of evaluate": 1, "of train": 0, "of tune": 0}
+
+
+@pytest.mark.slow
+def test_killed_trainings_and_searches_end_like_undisturbed_ones() -> None:
     found = kills.campaign(0.06, seed=1)
     assert found.violations == []
     assert found.tried == {"kills": 3, "of evaluate": 1, "of train": 1, "of tune": 1}
