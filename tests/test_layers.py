@@ -16,7 +16,7 @@ import whylight as wl
 from whylight.cli.main import run as command_line
 from whylight.core.errors import IncompatibleError, SettingError
 from whylight.core.registry import METHODS
-from whylight.run import evaluate as module
+from whylight.run import book, evaluate as module
 
 TEXT = "The acting was good, but the plot drags!"
 LAYERED = [name for name in METHODS.names() if "layer" in METHODS[name].settings]
@@ -181,7 +181,7 @@ def test_every_layer_has_its_row_in_the_tables_of_a_run(tmp_path: Path, monkeypa
             raise KeyboardInterrupt
         return real(*arguments, **options)
 
-    monkeypatch.setattr(module, "WRITE_EVERY", 0.0)
+    monkeypatch.setattr(book, "WRITE_EVERY", 0.0)
     monkeypatch.setattr(module, "work", failing)
     with pytest.raises(KeyboardInterrupt):
         wl.evaluate(clf, data, **question, settings={"layer": "all"}, out=tmp_path / "part", progress=False)

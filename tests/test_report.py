@@ -436,7 +436,7 @@ def test_a_failed_write_keeps_the_old_page(tmp_path: Path, monkeypatch: pytest.M
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr("os.replace", refuse)
     with pytest.raises(InputError, match=r"cannot write '.*page.html': No space left on device\.$"):
         write(target, "new")
     assert target.read_text() == "old"
@@ -444,15 +444,15 @@ def test_a_failed_write_keeps_the_old_page(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_where_nothing_can_be_written_one_sentence_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="there is no directory"):
+    with pytest.raises(InputError, match="there is no folder"):
         write(tmp_path / "missing" / "page.html", "x")
-    with pytest.raises(InputError, match="it is a directory"):
+    with pytest.raises(InputError, match="it is a folder"):
         write(tmp_path, "x")
 
-    def deny(**_: object) -> None:
+    def deny(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     # Tests may run as root, whom no permission stops.
-    monkeypatch.setattr("whylight.report.page.tempfile.mkstemp", deny)
+    monkeypatch.setattr("os.open", deny)
     with pytest.raises(InputError, match=r"Permission denied\.$"):
         write(tmp_path / "page.html", "x")

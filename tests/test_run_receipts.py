@@ -158,12 +158,12 @@ def test_a_folder_without_a_run_is_refused_in_one_sentence(tmp_path: Path, folde
     with pytest.raises(InputError, match="no finished text"):
         page(folder)
     write(folder, *example_rows())
-    about = {"run": "r", "asked": "not json", "rows_run": 1, "peak_megabytes": 1.0}
+    about = {"run": "r", "asked": "not json", "rows_run": 1, "seconds": 1.0, "peak_megabytes": 1.0}
     tables.write(folder / "runs.parquet", [about], tables.RUNS)
     with pytest.raises(InputError, match="what was asked"):
         page(folder)
     (folder / "runs.parquet").write_bytes(b"not a table")
-    with pytest.raises(InputError, match="not a Parquet table"):
+    with pytest.raises(InputError, match="damaged or not a table"):
         page(folder)
 
 

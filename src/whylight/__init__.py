@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whylight.data.load import dataset
     from whylight.facade.compatible import compatible
     from whylight.facade.evaluate import measure
-    from whylight.facade.explain import explain
+    from whylight.facade.explain import Options, explain
     from whylight.models.load import load
     from whylight.run.evaluate import evaluate
     from whylight.run.sanity import sanity_check
@@ -30,6 +30,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Example",
     "Explanation",
+    "Options",
     "Provenance",
     "Span",
     "WhylightError",
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "Options": "whylight.facade.explain",
     "compatible": "whylight.facade.compatible",
     "dataset": "whylight.data.load",
     "evaluate": "whylight.run.evaluate",

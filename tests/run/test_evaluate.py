@@ -15,7 +15,7 @@ from whylight.core.errors import InputError, SettingError
 from whylight.data.dataset import Dataset
 from whylight.data.planted import CLASSES
 from whylight.report import run_page
-from whylight.run import evaluate as module
+from whylight.run import book, evaluate as module
 from whylight.run.summary import interval
 
 METRICS = ("aopc_comprehensiveness", "aopc_sufficiency", "average_precision", "iou", "entropy")
@@ -35,7 +35,7 @@ def decide(texts: list[str]) -> Any:
 
 @pytest.fixture
 def classifier() -> Any:
-    return wl.load(decide, labels=["negative", "positive"])
+    return wl.load(decide, labels=["negative", "positive"], identity="decide-1")
 
 
 @pytest.fixture
@@ -60,7 +60,12 @@ def test_the_planted_reason_is_found_and_random_and_human_stand_beside(classifie
 
 def test_methods_and_metrics_of_a_record_run_every_distinct_text_once(data: Dataset, tmp_path: Path) -> None:
     asked: list[str] = []
-    counting = wl.load(lambda texts: asked.extend(texts) or decide(texts), labels=["negative", "positive"])  # type: ignore[func-returns-value]
+
+    def noting(texts: list[str]) -> Any:
+        asked.extend(texts)
+        return decide(texts)
+
+    counting = wl.load(noting, labels=["negative", "positive"], identity="noting")
     one = data.sample(1, seed=0)
     wl.evaluate(counting, one, methods=["occlusion", "kernel_shap"], metrics=METRICS, out=tmp_path / "run")
     assert len(asked) == len(set(asked))
@@ -94,7 +99,7 @@ def test_a_stopped_run_goes_on_and_gives_the_same(
             raise KeyboardInterrupt
         return real(*arguments, **options)
 
-    monkeypatch.setattr(module, "WRITE_EVERY", 0.0)
+    monkeypatch.setattr(book, "WRITE_EVERY", 0.0)
     monkeypatch.setattr(module, "work", failing)
     question = {"methods": ["occlusion", "lime"], "metrics": METRICS, "out": tmp_path / "part"}
     with pytest.raises(KeyboardInterrupt):
@@ -107,7 +112,7 @@ def test_a_stopped_run_goes_on_and_gives_the_same(
 
 
 def test_metrics_can_be_taken_under_several_removers(data: Dataset, tmp_path: Path) -> None:
-    classifier = wl.load(decide, labels=["negative", "positive"], mask_string="garden")
+    classifier = wl.load(decide, labels=["negative", "positive"], mask_string="garden", identity="decide-1")
     found = wl.evaluate(
         classifier,
         data,
@@ -126,7 +131,7 @@ def test_a_folder_holds_one_question(classifier: Any, data: Dataset, tmp_path: P
     for missing in (None, "runs.parquet"):  # a run killed before its last table is still another run
         if missing is not None:
             (tmp_path / missing).unlink()
-        with pytest.raises(InputError, match="other settings"):
+        with pytest.raises(InputError, match="holds another run"):
             wl.evaluate(classifier, data, methods=["lime"], metrics=["iou"], out=tmp_path)
 
 
@@ -141,7 +146,7 @@ def test_boundaries_are_tuned_on_other_texts(classifier: Any, data: Dataset) -> 
 
 
 def test_curves_run_from_the_untouched_to_the_empty_text_and_cost_nothing(data: Dataset, tmp_path: Path) -> None:
-    classifier = wl.load(decide, labels=["negative", "positive"])
+    classifier = wl.load(decide, labels=["negative", "positive"], identity="decide-1")
     question = {"methods": ["occlusion"], "metrics": ["aopc_comprehensiveness", "aopc_sufficiency"]}
     found = wl.evaluate(classifier, data, **question, out=tmp_path)
     assert len(found.curves) == len(data) * 3
@@ -179,7 +184,7 @@ def test_a_stopped_tuning_goes_on(classifier: Any, data: Dataset, tmp_path: Path
             raise KeyboardInterrupt
         return real(*arguments, **options)
 
-    monkeypatch.setattr(module, "WRITE_EVERY", 0.0)
+    monkeypatch.setattr(book, "WRITE_EVERY", 0.0)
     monkeypatch.setattr(module, "work", failing)
     question = {"methods": ["lime"], "metrics": ["token_f1"], "tune": tune, "out": tmp_path}
     with pytest.raises(KeyboardInterrupt):
@@ -261,7 +266,7 @@ def test_texts_of_one_class_are_measured_with_a_warning(
 
 
 def test_the_report_of_a_run_keeps_removers_apart(data: Dataset, tmp_path: Path) -> None:
-    classifier = wl.load(decide, labels=["negative", "positive"], mask_string="garden")
+    classifier = wl.load(decide, labels=["negative", "positive"], mask_string="garden", identity="decide-1")
     wl.evaluate(
         classifier,
         data,

@@ -32,7 +32,8 @@ def data() -> Dataset:
 
 def models(*strengths: float) -> dict[str, Any]:
     names = ["negative", "positive"]
-    return {f"m{s:g}": partial(wl.load, partial(decide, strength=s), labels=names) for s in strengths}
+    own = {f"m{s:g}": partial(decide, strength=s) for s in strengths}
+    return {name: partial(wl.load, function, labels=names, identity=name) for name, function in own.items()}
 
 
 def test_seeds_change_what_draws_at_random_and_nothing_else(data: Dataset, tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 """`whylight compare`: two methods, or two runs, text by text."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from whylight.core.errors import InputError
 from whylight.facade.console import Console, say
+
+if TYPE_CHECKING:
+    from whylight.store.runs import Stored
 
 
 def compare(
@@ -34,9 +37,9 @@ def compare(
     from whylight.run.compare import CLEAR, FEWEST_TEXTS, compare as paired, select  # noqa: PLC0415
 
     second = second or (first if other is not None else "random")
-    results = paired(select(_rows(run, "scores"), first), select(_rows(other or run, "scores"), second), seed=seed)
-    rows = _rows(run, "explanations"), _rows(other or run, "explanations")
-    alike = mean_agreement(agreement_of(*rows, first, second))
+    left, right = _read(run), _read(other or run)
+    results = paired(select(left.scores, first), select(right.scores, second), seed=seed)
+    alike = mean_agreement(agreement_of(left.explanations, right.explanations, first, second))
     table = Table(title=f"{first} minus {second}", box=None, header_style="bold", pad_edge=False, title_justify="left")
     for column in ("metric", "difference", "95 % interval", "p", "wins", "texts", "verdict"):
         table.add_column(column, justify="left" if column == "metric" else "right")
@@ -61,10 +64,10 @@ def compare(
     )
 
 
-def _rows(folder: Path, name: str) -> "list[dict[str, object]]":
-    from whylight.store import tables  # noqa: PLC0415
+def _read(folder: Path) -> "Stored":
+    from whylight.store import runs  # noqa: PLC0415
 
-    rows = tables.read(folder / f"{name}.parquet")
-    if not rows:
-        raise InputError(f"'{folder}' holds no run: there is no {name}.parquet with rows in it.")
-    return rows
+    stored = runs.read(folder)
+    if not stored.scores:
+        raise InputError(f"'{folder}' holds no run: there is no scores.parquet with rows of finished texts in it.")
+    return stored

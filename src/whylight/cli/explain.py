@@ -16,6 +16,7 @@ from whylight.core.labels import HEADS, Head
 from whylight.core.limits import limited
 from whylight.facade.console import Console, put
 from whylight.report import page, terminal
+from whylight.store import files
 
 PLAIN_WIDTH = 100
 
@@ -175,8 +176,12 @@ def parse_head(name: str | None) -> Head | None:
 
 def _refuse_missing_folder(out: Path | None) -> None:
     """Say before the work, not after it, that its result has no place to go."""
-    if out is not None and not out.parent.is_dir():
-        raise InputError(f"cannot write '{out}': there is no folder '{out.parent}'.")
+    if out is not None:
+        with files.said(out):
+            if not out.parent.is_dir():
+                raise InputError(f"cannot write '{out}': there is no folder '{out.parent}'.")
+            if out.is_dir():
+                raise InputError(f"cannot write '{out}': it is a folder, not a file.")
 
 
 def _show(explanations: list[Explanation], output_format: Format, out: Path | None, *, evidence: int) -> None:

@@ -1,5 +1,6 @@
 """`whylight`: the entry point of the command line."""
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -55,6 +56,13 @@ def _in_one_sentence() -> Iterator[None]:
         raise SettingError(f"{error.format_message().rstrip('.')}; see {path} --help.") from None
 
 
+STOPPED = 130
+"""The exit code of a command that was stopped by hand (Ctrl-C)."""
+
+UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a stream that is open already answers where it cannot be written to. Files are written, and their failures said,
+in the store; what is left is standard output."""
+
 app = typer.Typer(
     name=NAME,
     cls=_Commands,
@@ -99,17 +107,48 @@ def run() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
     try:
-        app()
+        _run()
     except WhylightError as error:
         complain(str(error))
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        # The reader of a pipe (head, less) has seen enough; the interpreter's last flush must not complain either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader of a pipe (head, less) has seen enough
         sys.exit(0)
     except OSError as error:
-        if error.filename is None:
+        if error.filename is not None:  # a file of the user's, or a disk of the system's: nothing is wrong here
+            complain(f"cannot use '{os.fsdecode(error.filename)}': {error.strerror}.")
+        elif error.errno in UNWRITTEN:
+            _drop_output()
+            complain(f"cannot write the output: {error.strerror}.")
+        else:
             raise
-        # A name that the file system refuses (too long, not allowed there), wherever it is first looked at.
-        complain(f"cannot use '{os.fsdecode(error.filename)}': {error.strerror}.")
         sys.exit(WhylightError.exit_code)
+
+
+def _run() -> None:
+    """Run the command, and have all of its output written while a failure can still be said."""
+    try:
+        app()
+    except SystemExit as ended:
+        if ended.code == STOPPED:
+            complain(f"stopped{_afterwards(ended)}.")
+        _flush()
+        raise
+
+
+def _afterwards(ended: BaseException) -> str:
+    """Return what the work that was stopped by hand says about going on, from the interrupt behind an exit."""
+    error: BaseException | None = ended
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return f"; {error}" if error is not None and str(error) else ""
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _drop_output() -> None:
+    """Have the interpreter's last flush go nowhere, so that it does not complain either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from whylight.core.errors import InputError, SettingError
-from whylight.core.example import Example
+from whylight.core.example import Example, Span
+from whylight.core.explanation import JsonValue
+from whylight.core.identity import digest
 from whylight.core.rationale import Rationale
 from whylight.data._checks import shown
 
@@ -62,6 +64,14 @@ class Dataset:
     def __getitem__(self, index: int) -> Record:
         return self.records[index]
 
+    def described(self) -> dict[str, JsonValue]:
+        """Return what people call it, for receipts."""
+        return {"name": self.name, "split": self.split, "texts": len(self), "notes": list(self.notes)}
+
+    def fingerprint(self) -> str:
+        """Return a hash of the labels and of all that the records hold; two files of one name have two of them."""
+        return digest([[list(self.label_names), self.multi_label], *map(_contents, self.records)])
+
     def sample(self, count: int, *, seed: int) -> "Dataset":
         """Draw records without replacement; they keep their order, and the draw is noted.
 
@@ -111,3 +121,19 @@ def named(records: Sequence[Record]) -> str:
     first = (f"'{shown(record.id)}' (\"{shown(' '.join(record.example.text.split()))}\")" for record in records[:SHOWN])
     more = f" and {len(records) - SHOWN} more" if len(records) > SHOWN else ""
     return ", ".join(first) + more
+
+
+def _contents(record: Record) -> JsonValue:
+    example = record.example
+    return [
+        record.id,
+        example.text,
+        example.pair,
+        None if example.words is None else _places(example.words),
+        list(record.labels),
+        {label: _places(rationale.spans) for label, rationale in record.rationales.items()},
+    ]
+
+
+def _places(spans: tuple[Span, ...]) -> JsonValue:
+    return [[span.part, span.start, span.end] for span in spans]

@@ -49,6 +49,14 @@ class Options:
     long: Long = "window"
     pieces: Pieces = "sum"
 
+    def __post_init__(self) -> None:
+        """Refuse a name that does not exist, with those that do."""
+        choice("unit", self.unit, UNITS)
+        choice("long", self.long, LONG)
+        choice("pieces", self.pieces, PIECES)
+        if self.score is not None:
+            check_score_space(self.score)
+
     @classmethod
     def parse(
         cls, *, target: TargetSpec, unit: str, remover: str | None, score: str | None, long: str, pieces: str

@@ -1,7 +1,7 @@
 """Any function from texts to probabilities as a classifier: a scikit-learn pipeline, an API, a rule."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import Encoded, Long, Unit, key_of
 from whylight.core.errors import IncompatibleError, InputError, ModelError
 from whylight.core.example import Example, Span
+from whylight.core.identity import digest
 from whylight.core.interruption import at_once
 from whylight.core.labels import Labels, ScoreSpace
 from whylight.models.tokenised import check_text, units
@@ -36,19 +37,27 @@ class CallableClassifier:
         labels: Names of the columns, with the head that says whether rows sum to 1.
         identity: A name for receipts.
         mask_string: What stands for a removed word with the remover `mask`; without it only `delete` exists.
+        named: Whether the user gave that name, and so says that the function behind it is always the same.
     """
 
     kind = "a callable"
     score_spaces: tuple[ScoreSpace, ...] = ("probability", "log_odds", "log_probability")
 
     def __init__(
-        self, function: TextFunction, *, labels: Labels, identity: str, mask_string: str | None = None
+        self,
+        function: TextFunction,
+        *,
+        labels: Labels,
+        identity: str,
+        mask_string: str | None = None,
+        named: bool = False,
     ) -> None:
         self.function = function
         self.labels = labels
         self.identity = identity
         self._removers = removers(mask_string)
         self.removers = tuple(self._removers)
+        self._mask_string, self._named = mask_string, named
 
     def encode(self, example: Example, *, unit: Unit, long: Long) -> Encoded:  # noqa: ARG002  no limit, nothing to cut
         """Cut an example into words or sentences."""
@@ -95,6 +104,13 @@ class CallableClassifier:
             return np.stack([found[key].values for key in keys])
 
         return outcomes
+
+    def contents(self) -> Mapping[str, str] | None:
+        """Return a hash of the name that the user gave, and of what is asked under it; without one there is none."""
+        if not self._named:
+            return None
+        labels = digest([list(self.labels.names), self.labels.head, self.labels.threshold])
+        return {"callable name": digest([self.identity, self._mask_string]), "labels": labels}
 
     def _asked(self, texts: list[str]) -> object:
         with at_once():  # it is the user's own, and may take long

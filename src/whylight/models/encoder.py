@@ -17,10 +17,12 @@ from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import Encoded, Long, Rows, Unit
 from whylight.core.errors import IncompatibleError, ModelError
 from whylight.core.example import Example
+from whylight.core.identity import digest
 from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
 from whylight.models import anatomy, heads, readings, rules, tokenised, tracing, trial
 from whylight.models.batching import Company, Engine, default_token_budget
 from whylight.models.chunk_variants import distinct
+from whylight.models.contents import model_contents
 from whylight.models.frozen import frozen
 from whylight.models.holding import held
 from whylight.models.leaves import leaves
@@ -162,6 +164,11 @@ class TransformerClassifier:
             positions=self._positions(segment, request),
             recorded=recorded,
         )
+
+    def contents(self) -> Mapping[str, str]:
+        """Return hashes of weights, configuration and tokenizer, and of how the model is asked."""
+        asked = digest([list(self.labels.names), self.labels.head, self.labels.threshold, self.limit])
+        return {**model_contents(self.model, self.tokenizer), "labels or max_tokens": asked}
 
     def layers_obstacle(self, *, post_norm: bool) -> str | None:
         """Return why the layers of this model cannot be recorded, or None if they can."""

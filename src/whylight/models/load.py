@@ -33,6 +33,7 @@ def load(  # noqa: PLR0913  every argument is optional and named
     max_tokens: int | None = None,
     device: str | None = None,
     allow_pickle: bool = False,
+    identity: str | None = None,
 ) -> Classifier:
     """Load a classifier.
 
@@ -47,6 +48,7 @@ def load(  # noqa: PLR0913  every argument is optional and named
         max_tokens: Read at most this many tokens at once, if the model could read more.
         device: Where a model that is loaded here runs, e.g. `"cuda"`.
         allow_pickle: Also load pickled weights (they can run code: only from a source that you trust).
+        identity: For a callable: a name by which folders of results know it; give another when the function changes.
 
     Returns:
         The classifier.
@@ -61,23 +63,25 @@ def load(  # noqa: PLR0913  every argument is optional and named
         raise unknown("head", head, HEADS)
     names = _names(labels)
     model = _unwrapped(model)
+    if identity is not None and not _is_callable(model):
+        raise SettingError("identity= is the name of a callable; a model is known by its weights.")
     if isinstance(model, PreTrainedModel) or is_adapted(model):
         _refuse_device(device)
         if tokenizer is None:
             raise ModelError("a loaded model needs its tokenizer: wl.load(model, tokenizer).")
-        plain, identity = _given(model, tokenizer)
-        return _transformer(plain, tokenizer, identity=identity, labels=names, head=head, max_tokens=max_tokens)
+        plain, name = _given(model, tokenizer)
+        return _transformer(plain, tokenizer, identity=name, labels=names, head=head, max_tokens=max_tokens)
     if callable(model):
         _refuse_device(device)
-        return _callable(model, labels=names, head=head, mask_string=mask_string)
+        return _callable(model, labels=names, head=head, mask_string=mask_string, identity=identity)
     if not isinstance(model, str | Path | None):
         raise ModelError(f"cannot explain a {type(model).__name__}; give a folder, a hub id, a model or a callable.")
     path = str(BUNDLED) if model in (None, BUNDLED_NAME) else str(model)
     loaded, its_tokenizer = _read(path, allow_pickle=allow_pickle)
     _move(loaded, device)
-    identity = BUNDLED_NAME if path == str(BUNDLED) else path
+    name = BUNDLED_NAME if path == str(BUNDLED) else path
     return _transformer(
-        loaded, tokenizer or its_tokenizer, identity=identity, labels=names, head=head, max_tokens=max_tokens
+        loaded, tokenizer or its_tokenizer, identity=name, labels=names, head=head, max_tokens=max_tokens
     )
 
 
@@ -117,8 +121,17 @@ def _unwrapped(model: object) -> object:
     return model
 
 
+def _is_callable(model: object) -> bool:
+    return callable(model) and not isinstance(model, PreTrainedModel) and not is_adapted(model)
+
+
 def _callable(
-    function: TextFunction, *, labels: Sequence[str] | None, head: Head | None, mask_string: str | None
+    function: TextFunction,
+    *,
+    labels: Sequence[str] | None,
+    head: Head | None,
+    mask_string: str | None,
+    identity: str | None,
 ) -> CallableClassifier:
     if not labels:
         if isinstance(function, nn.Module):
@@ -131,7 +144,11 @@ def _callable(
         raise SettingError("a callable returns one column a label; use head='softmax' or head='sigmoid'.")
     name = getattr(function, "__qualname__", type(function).__name__)
     return CallableClassifier(
-        function, labels=Labels(tuple(labels), head or "softmax"), identity=f"callable:{name}", mask_string=mask_string
+        function,
+        labels=Labels(tuple(labels), head or "softmax"),
+        identity=f"callable:{name}" if identity is None else identity,
+        mask_string=mask_string,
+        named=identity is not None,
     )
 
 

@@ -1,16 +1,13 @@
 """Explanations as a web page that stands alone: no script, and nothing is fetched."""
 
-import contextlib
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from whylight.core.errors import InputError
 from whylight.core.evidence import SPANS
 from whylight.core.explanation import Explanation
 from whylight.report.cards import cards
 from whylight.report.highlight import environment, shown
+from whylight.store import files
 
 TITLE = "Why this label?"
 
@@ -39,35 +36,4 @@ def write(path: str | Path, html: str) -> None:
     Raises:
         InputError: The file cannot be written there.
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError(f"cannot write '{target}': there is no directory '{target.parent}'.")
-    if target.is_dir():
-        raise InputError(f"cannot write '{target}': it is a directory, not a file.")
-    try:
-        _replace(target, html)
-    except OSError as error:
-        raise InputError(f"cannot write '{target}': {error.strerror or error}.") from None
-
-
-def _replace(target: Path, html: str) -> None:
-    """Write beside the target, then rename: only within a directory is that one step."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(html)
-        Path(name).chmod(_mode(target))
-        Path(name).replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
-
-
-def _mode(target: Path) -> int:
-    """Return the permissions that an ordinary write would leave; a temporary file is private otherwise."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+    files.write(Path(path), html.encode("utf-8", "replace"))

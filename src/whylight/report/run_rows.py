@@ -10,7 +10,7 @@ from typing import Any
 
 from whylight.core.errors import InputError, unknown
 from whylight.run.summary import columns, metric_of
-from whylight.store import tables
+from whylight.store import runs
 from whylight.store.tables import HUMAN, RANDOM, Row
 
 BASELINES = (RANDOM, HUMAN)
@@ -73,21 +73,15 @@ def read(folder: Path) -> Run:
     """
     if not folder.is_dir():
         raise InputError(f"there is no folder '{folder}'; give the one that `whylight evaluate --out` wrote.")
-    runs = tables.read(folder / "runs.parquet")
-    if not runs:
+    stored = runs.read(folder)
+    if stored.about is None:
         raise InputError(f"'{folder}' holds no run: there is no runs.parquet with a row in it.")
-    stored = tables.read(folder / "scores.parquet")
-    scores = [{**row, "column": column} for row, column in zip(stored, columns(stored), strict=True)]
-    # A killed run may have explanations whose scores were not written; `evaluate` makes those again, too.
-    whole = {row["example_id"] for row in scores}
-    explanations = [row for row in tables.read(folder / "explanations.parquet") if row["example_id"] in whole]
-    if not explanations:
+    if not stored.explanations:
         raise InputError(f"the run in '{folder}' has no finished text yet; let `whylight evaluate` go on first.")
-    signed = frozenset(row["method"] for row in explanations if row["signed"])
-    curves = [row for row in tables.read(folder / "curves.parquet") if row["example_id"] in whole]
-    tuning = tables.read(folder / "tuning.parquet")
-    asked = _asked(folder, runs[0])
-    return Run(runs[0]["run"], asked, explanations, scores, curves, tuning, runs[0], signed)
+    scores = [{**row, "column": column} for row, column in zip(stored.scores, columns(stored.scores), strict=True)]
+    signed = frozenset(row["method"] for row in stored.explanations if row["signed"])
+    asked, about = _asked(folder, stored.about), stored.about
+    return Run(about["run"], asked, stored.explanations, scores, stored.curves, stored.tuning, about, signed)
 
 
 def data_of(run: Run) -> Data:

@@ -1,29 +1,26 @@
 """Evaluating methods on a data set: `wl.evaluate` and `whylight evaluate`.
 
 Texts are worked on one after the other; tables are written every few seconds, so that a killed run can be taken up
-where it stopped, and what was done can be read. The same question has the same name, and a folder holds one question.
+where it stopped, and what was done can be read. A folder holds one question: one content of data and model, one choice
+of settings.
 """
 
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from whylight.core.errors import InputError
+from whylight.core.errors import InputError, ModelError, SettingError
+from whylight.core.identity import Identity
 from whylight.core.limits import limited
 from whylight.data.dataset import Dataset, Record, named
 from whylight.facade.bar import progress_bar
 from whylight.facade.explain import Options
+from whylight.run.book import opened
 from whylight.run.corpus import boundaries_of
 from whylight.run.evaluation import Evaluation
-from whylight.run.memory import peak_megabytes
-from whylight.run.one import Done, work
-from whylight.run.plan import make_plan
-from whylight.store import tables
+from whylight.run.one import work
+from whylight.run.plan import Plan, make_plan
 from whylight.views.classifier import Classifier
-
-WRITE_EVERY = 20.0
-"""Seconds between two writes of the tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +64,10 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
         remover: What "removed" means to methods and metrics alike; by default what suits the model.
         metric_removers: Measure under these instead: a metric favours the method that shares its remover, so that two
             of them say more than one.
-        options: What else is asked of every method alike.
+        options: What else is asked of every method alike, as `wl.Options`; all but the target, which is set here.
         tune: Texts on which decision boundaries are tuned, disjoint from `data`; for metrics that need one.
         zero_non_alphanumeric: Set the scores of features without a letter or digit to 0 before they are measured.
-        out: Folder for the tables; a run that was stopped goes on from there.
+        out: Folder for the tables; a run that was stopped goes on from there. A callable then needs its `identity`.
         progress: Show a progress bar, and announce what takes minutes.
         budget: Seconds; a run that takes longer, by an estimate from its first batches, is refused.
         max_memory: Memory that the process may take, e.g. `"4GB"`; a run that takes more is refused.
@@ -103,28 +100,59 @@ def answer(
         data,
         methods=question.methods,
         metrics=question.metrics,
-        options=replace(question.options, remover=question.remover),
+        options=_options(question),
         removers=question.metric_removers,
         settings=question.settings,
         tuned=tune is not None,
         zero_non_alphanumeric=question.zero_non_alphanumeric,
     )
-    book = _Book.open(out, *plan.identity(model=classifier.identity, data=data, tune=tune))
-    if tune is not None:
-        missing = _missing(tune, book.tuning)
-        bare = replace(plan, metrics=())
+    with opened(out, _identity(classifier, data, tune, plan, kept=out is not None), data, tune) as book:
+        if tune is not None:
+            bare = replace(plan, metrics=())
+            missing = [record for record in tune if book.tuned[record.id] is None]
+            with progress_bar(len(missing), shown=progress, plan=_sizes(missing)) as step:
+                for record in missing:
+                    step("tuning")
+                    book.add(record.id, work(classifier, record, bare, run=book.run), tuning=True)
+            plan = replace(plan, boundaries=boundaries_of(book.tuning))
+        missing = [record for record in data if book.texts[record.id] is None]
         with progress_bar(len(missing), shown=progress, plan=_sizes(missing)) as step:
             for record in missing:
-                step("tuning")
-                book.add_tuning(work(classifier, record, bare, run=book.run))
-        plan = replace(plan, boundaries=boundaries_of(book.tuning))
-    missing = _missing(data, book.explanations)
-    with progress_bar(len(missing), shown=progress, plan=_sizes(missing)) as step:
-        for record in missing:
-            step("evaluating")
-            book.add(work(classifier, record, plan, run=book.run))
-    book.write()
+                step("evaluating")
+                book.add(record.id, work(classifier, record, plan, run=book.run))
     return book.evaluation()
+
+
+def _options(question: Question) -> Options:
+    """Put together what is asked of every method; what an evaluation cannot honour is refused."""
+    options = question.options
+    if options.target != "predicted":
+        raise SettingError(
+            "an evaluation explains the predicted labels and, for plausibility, the gold ones; "
+            f"leave out the target '{options.target}'."
+        )
+    both = {question.remover, options.remover} - {None}
+    if len(both) > 1:
+        raise SettingError(
+            f"the remover is '{question.remover}' by itself and '{options.remover}' in the options; give one of them."
+        )
+    return replace(options, remover=next(iter(both), None))
+
+
+def _identity(classifier: Classifier, data: Dataset, tune: Dataset | None, plan: Plan, *, kept: bool) -> Identity:
+    """Say whose results these will be; only where they are kept must the model be known by more than its name."""
+    contents: dict[str, str] = {}
+    if kept:
+        known = classifier.contents()
+        if known is None:
+            raise ModelError(
+                "a folder must know whose results it holds, and a callable has no weights to be known by: name it, "
+                "e.g. wl.load(function, labels=[...], identity='my-rule-v1'), and rename it whenever it changes."
+            )
+        contents = {**known, "data": data.fingerprint()}
+        contents |= {} if tune is None else {"tuning data": tune.fingerprint()}
+    names = {"model": classifier.identity, "data": data.described(), "tune": tune.described() if tune else None}
+    return Identity(contents=contents, settings=plan.asked, names=names)
 
 
 def _sizes(records: Sequence[Record]) -> list[tuple[str, int]]:
@@ -141,79 +169,3 @@ def _disjoint(tune: Dataset, data: Dataset) -> Dataset:
     if not len(tune):
         raise InputError(f"no text of '{tune.name}' ({tune.split}) has a rationale to tune a boundary on.")
     return tune
-
-
-def _missing(data: Iterable[Record], rows: Sequence[tables.Row]) -> list[Record]:
-    done = {row["example_id"] for row in rows}
-    return [record for record in data if record.id not in done]
-
-
-@dataclass(slots=True)
-class _Book:
-    """The tables of a run, in memory and, where there is a folder, written every few seconds."""
-
-    folder: Path | None
-    run: str
-    asked: str
-    explanations: list[tables.Row] = field(default_factory=list)
-    scores: list[tables.Row] = field(default_factory=list)
-    curves: list[tables.Row] = field(default_factory=list)
-    tuning: list[tables.Row] = field(default_factory=list)
-    rows_run: int = 0
-    seconds: float = 0.0
-    written: float = field(default_factory=time.monotonic)
-
-    @staticmethod
-    def open(folder: Path | None, run: str, asked: str) -> "_Book":
-        """Start a run, or read what an earlier, stopped run of the same question has done."""
-        book = _Book(folder, run, asked)
-        if folder is None:
-            return book
-        folder.mkdir(parents=True, exist_ok=True)
-        names = ("runs", "explanations", "scores", "curves", "tuning")
-        known, explanations, scores, curves, tuning = (tables.read(folder / f"{name}.parquet") for name in names)
-        if {row["run"] for row in (*known, *explanations, *scores, *tuning)} - {run}:
-            raise InputError(f"'{folder}' holds a run with other settings; name another folder.")
-        whole = {row["example_id"] for row in scores}  # scores are written last, so that they say what is whole
-        book.explanations = [row for row in explanations if row["example_id"] in whole]
-        book.curves = [row for row in curves if row["example_id"] in whole]
-        book.scores, book.tuning = scores, tuning
-        if known:
-            book.rows_run, book.seconds = int(known[0]["rows_run"]), float(known[0]["seconds"])
-        return book
-
-    def add(self, done: Done) -> None:
-        """Keep what one evaluated text gave."""
-        self.explanations += done.explanations
-        self.scores += done.scores
-        self.curves += done.curves
-        self._count(done)
-
-    def add_tuning(self, done: Done) -> None:
-        """Keep what one tuning text gave."""
-        self.tuning += done.explanations
-        self._count(done)
-
-    def write(self) -> None:
-        """Write the tables, scores last: a text that has scores has everything."""
-        now = time.monotonic()
-        self.seconds, self.written = self.seconds + now - self.written, now
-        if self.folder is None:
-            return
-        about = {"run": self.run, "asked": self.asked, "rows_run": self.rows_run, "seconds": self.seconds}
-        about["peak_megabytes"] = peak_megabytes()
-        tables.write(self.folder / "tuning.parquet", self.tuning, tables.EXPLANATIONS)
-        tables.write(self.folder / "explanations.parquet", self.explanations, tables.EXPLANATIONS)
-        tables.write(self.folder / "curves.parquet", self.curves, tables.CURVES)
-        tables.write(self.folder / "runs.parquet", [about], tables.RUNS)
-        tables.write(self.folder / "scores.parquet", self.scores, tables.SCORES)
-
-    def evaluation(self) -> Evaluation:
-        """Return the rows as a result."""
-        rows = (self.explanations, self.scores, self.curves, self.tuning)
-        return Evaluation(*rows, rows_run=self.rows_run, seconds=self.seconds, peak_megabytes=peak_megabytes())
-
-    def _count(self, done: Done) -> None:
-        self.rows_run += done.rows_run
-        if time.monotonic() - self.written > WRITE_EVERY:
-            self.write()

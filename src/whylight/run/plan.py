@@ -1,7 +1,5 @@
 """What a run is asked to do: methods and metrics with complete settings, and what each metric needs."""
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -48,27 +46,21 @@ class Plan:
         """Return the metrics that take this kind of evidence."""
         return [(spec, own) for spec, own in self.metrics if evidence_of(spec) is evidence]
 
-    def identity(self, *, model: str, data: Dataset, tune: Dataset | None) -> tuple[str, str]:
-        """Return a short name for the run, the same for the same question, and the question as JSON."""
-        asked = json.dumps(
-            {
-                "model": model,
-                "data": _described(data),
-                "tune": None if tune is None else _described(tune),
-                "methods": {one.name: one.settings for one in self.methods},
-                "metrics": {spec.name: own for spec, own in self.metrics},
-                "unit": self.options.unit,
-                "long": self.options.long,
-                "pieces": self.options.pieces,
-                "method_score": self.options.score,
-                "method_remover": self.options.remover,
-                "removers": self.removers,
-                "score_space": self.space,
-                "zero_non_alphanumeric": self.zero_non_alphanumeric,
-            },
-            sort_keys=True,
-        )
-        return hashlib.sha256(asked.encode()).hexdigest()[:12], asked
+    @property
+    def asked(self) -> dict[str, JsonValue]:
+        """Everything that decides what a run computes, besides its model and its data."""
+        return {
+            "methods": {one.name: dict(one.settings) for one in self.methods},
+            "metrics": {spec.name: own for spec, own in self.metrics},
+            "unit": self.options.unit,
+            "long": self.options.long,
+            "pieces": self.options.pieces,
+            "method_score": self.options.score,
+            "method_remover": self.options.remover,
+            "removers": list(self.removers),
+            "score_space": self.space,
+            "zero_non_alphanumeric": self.zero_non_alphanumeric,
+        }
 
 
 def make_plan(  # noqa: PLR0913  what a user may say about a run
@@ -87,6 +79,7 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     specs = [METHODS[name] for name in dict.fromkeys([*methods, RANDOM])]
     for spec in specs:
         require(spec, classifier)
+    check_score(classifier, options.score)
     has_rationales = any(record.rationales for record in data)
     measures = [METRICS[name] for name in dict.fromkeys(metrics or _default_metrics(has_rationales=has_rationales))]
     both = variants(classifier, [*specs, *measures], settings)
@@ -111,10 +104,6 @@ def evidence_of(spec: Spec) -> type | None:
 def needs_boundary(settings: Mapping[str, JsonValue]) -> bool:
     """Say whether a metric marks features at a boundary that nobody has set."""
     return "boundary" in settings and settings["boundary"] is None and settings.get("at") != "rationale"
-
-
-def _described(data: Dataset) -> dict[str, JsonValue]:
-    return {"name": data.name, "split": data.split, "texts": len(data), "notes": list(data.notes)}
 
 
 def _default_metrics(*, has_rationales: bool) -> list[str]:

@@ -1,55 +1,87 @@
 """The folder of a training: whose it is, its checkpoints, and moving what is complete into place."""
 
-import os
+import json
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from safetensors import SafetensorError
 
 from whylight.core.errors import InputError
+from whylight.core.identity import Identity
+from whylight.store import files
 from whylight.training import processes
+
+CHECKPOINTS = "checkpoints"
 
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """Keep other commands out of a folder inside the block; the system ends the claim of a process that dies."""
-    if not processes.is_first():
+    """Keep other commands out of a folder inside the block; of several processes that train together, one claims it."""
+    with files.claimed(folder) if processes.is_first() else nullcontext():
         yield
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    mark = folder / ".claim"
-    claim = FileLock(mark)
-    try:
-        claim.acquire(timeout=0)
-    except Timeout:
-        raise InputError(f"another process is at work in '{folder}'; wait for it, or name another folder.") from None
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # it is gone with its folder, or the system removes no open file and the lock does
-            mark.unlink()
-        claim.release()
 
 
-def mark_started(folder: Path, name: str) -> None:
-    """Mark a folder as this training's own."""
-    checkpoints = folder / "checkpoints"
-    checkpoints.mkdir(parents=True, exist_ok=True)
-    mark = checkpoints / "training"
-    if mark.is_file() and mark.read_text(encoding="utf-8") != name:
-        raise InputError(f"'{folder}' holds another training that was not finished; name another folder.")
-    mark.write_text(name, encoding="utf-8")
+@contextmanager
+def saving(folder: Path) -> Iterator[None]:
+    """Say in one sentence that a model cannot be written, whatever the libraries that write it call that."""
+    try:
+        with files.said(folder):
+            yield
+    except (SafetensorError, RuntimeError) as error:
+        reason = str(error).strip().partition("\n")[0].rstrip(".")
+        raise InputError(f"cannot write in '{folder}': {reason or type(error).__name__}.") from error
+
+
+@contextmanager
+def interruptible(folder: Path) -> Iterator[None]:
+    """Say to who stops the work by hand that it can go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"what was done is in '{folder}', and the same call goes on from there") from None
+
+
+def mark_started(folder: Path, identity: Identity) -> None:
+    """Mark a folder as this training's own; one of another training that was not finished is refused."""
+    mark = folder / CHECKPOINTS / "training"
+    with files.said(mark, doing="read"):
+        is_new = not mark.is_file()
+        known = None if is_new else _parsed(mark)
+    own = known if isinstance(known, dict) else {"asked": {}}  # version 0.1 wrote a name alone
+    if not is_new and own.get("training") != identity.name:
+        raise identity.refusal(folder, own.get("asked"), kind="training that was not finished")
+    if is_new and processes.is_first():
+        write_text(mark, json.dumps({"training": identity.name, "asked": identity.asked}, indent=1) + "\n")
+
+
+def is_started(folder: Path) -> bool:
+    """Say whether a training that was not finished stands in a folder."""
+    return (folder / CHECKPOINTS / "training").is_file()
+
+
+def _parsed(path: Path) -> object:
+    """Read a JSON file; one that is not complete is None."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8", errors="replace"))
+    except ValueError:
+        return None
 
 
 def last_checkpoint(folder: Path) -> str | None:
     """Return the last checkpoint that is whole; its state is the last file that is written."""
-    whole = [path for path in folder.glob("checkpoint-*") if (path / "trainer_state.json").is_file()]
-    for path in folder.glob("checkpoint-*"):
-        if path not in whole:
-            shutil.rmtree(path)  # a kill left it half-written
+    with files.said(folder):
+        whole = [path for path in folder.glob("checkpoint-*") if isinstance(_state(path), dict)]
+        for path in folder.glob("checkpoint-*"):
+            if path not in whole and processes.is_first():
+                shutil.rmtree(path)  # a kill left it half-written
     return str(max(whole, key=lambda path: int(path.name.rsplit("-", 1)[1]))) if whole else None
+
+
+def _state(checkpoint: Path) -> object:
+    path = checkpoint / "trainer_state.json"
+    return _parsed(path) if path.is_file() else None
 
 
 def move_in(new: Path, place: Path) -> None:
@@ -62,7 +94,5 @@ def move_in(new: Path, place: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file beside its place and move it there."""
-    beside = path.with_name(f".{path.name}-{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    """Write a file in one step."""
+    files.write(path, text.encode())

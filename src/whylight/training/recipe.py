@@ -1,6 +1,5 @@
 """What a training is asked to do: terms with weights and settings, how they are combined, and the usual numbers."""
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields, replace
@@ -76,10 +75,11 @@ class Recipe:
         """The terms besides the one that teaches the labels."""
         return tuple(term for term in self.terms if not term.spec.facts["classifies"])
 
-    def identity(self, **about: JsonValue) -> tuple[str, dict[str, JsonValue]]:
-        """Return a short name, the same for the same training, and everything that was asked."""
-        asked: dict[str, JsonValue] = json.loads(json.dumps({**asdict(self), **about}, sort_keys=True))
-        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:12], asked
+    @property
+    def asked(self) -> dict[str, JsonValue]:
+        """All of it as JSON."""
+        found: dict[str, JsonValue] = json.loads(json.dumps(asdict(self)))
+        return found
 
 
 _DEFAULTS: Mapping[str, JsonValue] = {one.name: one.default for one in fields(Recipe) if one.default is not MISSING}

@@ -1,21 +1,23 @@
 """What a training gives: a folder with the model, its receipt and its curves."""
 
 import json
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import InputError, UnmetError
+from whylight.core.identity import Identity
 from whylight.models.prepare import Prepared
+from whylight.store import files
 from whylight.training import processes
 from whylight.training.curves import draw
 from whylight.training.figures import Values
-from whylight.training.folder import move_in, write_text
+from whylight.training.folder import CHECKPOINTS, is_started, move_in, saving, write_text
 from whylight.training.recipe import Recipe
 from whylight.training.trainer import MARGIN, UNMET, ReasonTrainer
 
+RECEIPT = "training.json"
 SLACK = 1.5
 """A proposed bound is this many times the lowest training loss (Ferreira et al.)."""
 
@@ -33,19 +35,36 @@ class Trained:
     receipt: dict[str, Any]
 
 
-def finished(folder: Path, name: str) -> Trained | None:
+def finished(folder: Path, identity: Identity) -> Trained | None:
     """Return the result of an earlier call of the same training; a folder with something else in it is refused."""
-    receipt = folder / "training.json"
-    if receipt.is_file():
-        known = json.loads(receipt.read_text(encoding="utf-8"))
-        if known.get("training") != name:
-            raise InputError(f"'{folder}' holds the result of another training; name another folder.")
-        if known["unmet"]:
-            raise UnmetError(_unmet_sentence(known, folder))
-        return Trained(folder, known | {"validation": Values(known["validation"])})
-    if (folder / "config.json").is_file():
-        raise InputError(f"'{folder}' holds a model already; name another folder.")
+    with files.said(folder):
+        if (folder / RECEIPT).is_file():
+            known = read_receipt(folder)
+            if known.get("training") != identity.name:
+                raise identity.refusal(folder, known.get("asked", {}), kind="training")
+            if processes.is_first():  # a kill may have come before they were removed
+                shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+            if known["unmet"]:
+                raise UnmetError(_unmet_sentence(known, folder))
+            return Trained(folder, known | {"validation": Values(known["validation"])})
+        # a kill may come between the model and its receipt; the training goes on then, and ends at the same model
+        if (folder / "config.json").is_file() and not is_started(folder):
+            raise InputError(f"'{folder}' holds a model already; name another folder.")
     return None
+
+
+def read_receipt(folder: Path) -> dict[str, Any]:
+    """Read what a training wrote down."""
+    path = folder / RECEIPT
+    with files.said(path, doing="read"):
+        content = path.read_bytes()
+    try:
+        receipt = json.loads(content)
+    except ValueError:
+        receipt = None
+    if not isinstance(receipt, dict):
+        raise InputError(f"'{path}' is damaged or not of a training; name another folder.")
+    return receipt
 
 
 def finish(trainer: ReasonTrainer, prepared: Prepared, folder: Path, receipt: dict[str, Any]) -> Trained:
@@ -76,13 +95,15 @@ def finish(trainer: ReasonTrainer, prepared: Prepared, folder: Path, receipt: di
 def _write(prepared: Prepared, folder: Path, receipt: dict[str, Any]) -> None:
     """Write model, curves and receipt, each complete before it stands in its place; then checkpoints may go."""
     place = folder / "unmet" if receipt["unmet"] else folder
-    new = folder / f".new-{os.getpid()}"
-    prepared.model.save_pretrained(new)
-    prepared.tokenizer.save_pretrained(new)
-    move_in(new, place)
-    write_text(folder / "curves.svg", draw(receipt["history"]))
-    write_text(folder / "training.json", json.dumps(receipt, indent=1) + "\n")
-    shutil.rmtree(folder / "checkpoints")
+    new = folder / CHECKPOINTS / "new"  # what a kill leaves of it goes with the checkpoints
+    with saving(folder):
+        shutil.rmtree(new, ignore_errors=True)
+        prepared.model.save_pretrained(new)
+        prepared.tokenizer.save_pretrained(new)
+        move_in(new, place)
+        write_text(folder / "curves.svg", draw(receipt["history"]))
+        write_text(folder / RECEIPT, json.dumps(receipt, indent=1) + "\n")
+        shutil.rmtree(folder / CHECKPOINTS)
 
 
 def _bounds(recipe: Recipe, history: list[dict[str, float]]) -> dict[str, float] | None:

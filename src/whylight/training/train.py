@@ -6,7 +6,7 @@ what came of it) and `curves.svg` beside it; files are moved into place when all
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,17 +16,19 @@ import torch
 from torch.utils.data import DataLoader
 from transformers import PrinterCallback, TrainerCallback, TrainingArguments
 
-from whylight.core.errors import InputError, SettingError
+from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.core.explanation import JsonValue
+from whylight.core.identity import Identity
 from whylight.data.dataset import Dataset, named
 from whylight.facade.explain import choice
+from whylight.models.contents import model_contents
 from whylight.models.prepare import Architecture, Prepared, prepare
 from whylight.models.quiet import quiet
 from whylight.models.trainable import network
 from whylight.training import processes
 from whylight.training.batches import Collator, check_labels, make_items
 from whylight.training.combine import Multiplier
-from whylight.training.folder import claimed, last_checkpoint, mark_started
+from whylight.training.folder import CHECKPOINTS, claimed, interruptible, last_checkpoint, mark_started
 from whylight.training.masking import asks_for_beta, choose_beta, told, with_beta
 from whylight.training.progress import ProgressBar
 from whylight.training.recipe import Recipe, check, recipe as build
@@ -87,32 +89,68 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     folder = Path(out)
     _check_data(data, dev, check(recipe))
     recipe = _complete(recipe, data)
-    start = "bundled" if model is None else str(model)
-    about: dict[str, JsonValue] = {"model": start, "architecture": architecture}
-    about |= {"data": described(data), "dev": described(dev)}
-    about["checkpoint_chosen_by"] = chosen_by(recipe, multi_label=data.multi_label)
-    name, asked = recipe.identity(**about)
-    done = finished(folder, name)
+    prepared = open_start(model, data, recipe, architecture)
+    asked = {**recipe.asked, **selection_of(recipe, data), "architecture": architecture}
+    identity = identity_of(model, prepared, (data, dev), asked)
+    done = finished(folder, identity)
     if done is not None:
         return done
-    needs = recipe.needs
-    prepared = prepare(
+    checkpoints = folder / CHECKPOINTS
+    with claimed(checkpoints), quiet(), interruptible(folder):
+        mark_started(folder, identity)
+        trainer = _trainer(prepared, data, dev, recipe, checkpoints, progress=progress)
+        for one in callbacks:
+            trainer.add_callback(one)
+        receipt = {"training": identity.name, "asked": identity.asked, "fresh_head": prepared.fresh}
+        receipt |= _settled(trainer)
+        trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
+        return finish(trainer, prepared, folder, receipt)
+
+
+def open_start(model: str | Path | None, data: Dataset, recipe: Recipe, architecture: Architecture) -> Prepared:
+    """Open the model that a training starts from."""
+    if not isinstance(model, str | Path | None):
+        raise ModelError(
+            f"a training starts from a folder or hub id, not from a {type(model).__name__}: save it first, with its "
+            "tokenizer, by save_pretrained."
+        )
+    return prepare(
         model,
         labels=data.label_names,
         multi_label=data.multi_label,
         architecture=architecture,
-        eager=bool({"attention", "double_backward"} & needs),
+        eager=bool({"attention", "double_backward"} & recipe.needs),
         seed=recipe.seed,
         max_tokens=recipe.max_tokens,
     )
-    mark_started(folder, name)
-    with claimed(folder / "checkpoints"), quiet():
-        trainer = _trainer(prepared, data, dev, recipe, folder / "checkpoints", progress=progress)
-        for one in callbacks:
-            trainer.add_callback(one)
-        receipt = {"training": name, "asked": asked, "fresh_head": prepared.fresh, **_settled(trainer)}
-        trainer.train(resume_from_checkpoint=last_checkpoint(folder / "checkpoints"))
-        return finish(trainer, prepared, folder, receipt)
+
+
+def selection_of(recipe: Recipe, data: Dataset) -> dict[str, JsonValue]:
+    """Say which number chooses the checkpoint; it is part of what is asked."""
+    return {"checkpoint_chosen_by": chosen_by(recipe, multi_label=data.multi_label)}
+
+
+def identity_of(
+    model: str | Path | None,
+    prepared: Prepared,
+    data: tuple[Dataset, Dataset],
+    settings: Mapping[str, JsonValue],
+) -> Identity:
+    """Say whose results a training gives: of these first weights, these texts and these settings."""
+    learnt, chosen = data
+    return Identity(
+        contents={
+            **model_contents(prepared.model, prepared.tokenizer),
+            "training data": learnt.fingerprint(),
+            "validation data": chosen.fingerprint(),
+        },
+        settings=settings,
+        names={
+            "model": "bundled" if model is None else str(model),
+            "data": learnt.described(),
+            "dev": chosen.described(),
+        },
+    )
 
 
 def _require_libraries() -> None:
@@ -219,8 +257,3 @@ def _arguments(recipe: Recipe, checkpoints: Path, *, texts: int) -> TrainingArgu
         dataloader_pin_memory=torch.cuda.is_available(),
         disable_tqdm=True,
     )
-
-
-def described(data: Dataset) -> dict[str, JsonValue]:
-    """Return what tells one data set from another in a receipt."""
-    return {"name": data.name, "split": data.split, "texts": len(data), "notes": list(data.notes)}

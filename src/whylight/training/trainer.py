@@ -4,6 +4,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from whylight.training import processes
 from whylight.training.batches import Item, LengthSampler, batch_of
 from whylight.training.combine import Loss, Multiplier, loss_of
 from whylight.training.figures import BY_DOCUMENT, Figures, multi_label, single_label
+from whylight.training.folder import saving
 from whylight.training.recipe import Recipe
 from whylight.views.step import Network, Step, probabilities
 
@@ -161,6 +163,11 @@ class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped f
         for name, value in values.items():
             self._sums[name] += value
             self._counts[name] += 1
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:  # noqa: ANN401  the library's own signature
+        """Write a checkpoint; a disk that is full or cannot be written is said in one sentence."""
+        with saving(Path(self.args.output_dir)):
+            super()._save_checkpoint(model, trial)
 
     def _get_train_sampler(self, train_dataset: Sequence[Item] | None = None) -> LengthSampler:
         items = self.train_dataset if train_dataset is None else train_dataset

@@ -11,7 +11,7 @@ again. Trials are trained in `OUT/trial-N`; `OUT/best` is the best of them so fa
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -26,24 +26,20 @@ from whylight.core.explanation import JsonValue
 from whylight.data.dataset import Dataset
 from whylight.facade.console import Console, words
 from whylight.models.prepare import Architecture
+from whylight.store import files
 from whylight.training.figures import Values
-from whylight.training.folder import claimed, write_text
+from whylight.training.folder import claimed, interruptible, write_text
 from whylight.training.recipe import Recipe
-from whylight.training.result import Trained
+from whylight.training.result import Trained, read_receipt
 from whylight.training.search import Space, Watch, changed, every_point, minimised_number, number, parse_search
-from whylight.training.train import described, train
-from whylight.training.trainer import chosen_by
+from whylight.training.study import FINISHED, opened
+from whylight.training.train import identity_of, open_start, selection_of, train
 
 # isort: split
 import optuna  # after `search`, which says in a sentence that it is not installed
 from optuna.trial import FrozenTrial, TrialState
 
 DEFAULT = ("learning_rate=1e-5:2e-4:log",)
-NAME = "whylight"
-"""Of the study in its file."""
-STARTUP = 5
-"""Complete trials before one is pruned for being worse than their median."""
-FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
 REASONS = {
     True: "it is what a training chooses its checkpoint by",
     False: "weights or settings of terms are searched, and totals of different ones cannot be compared",
@@ -119,16 +115,21 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
         raise SettingError(f"a search takes at least one trial, not {trials}.")
     space = parse_search(search, recipe)
     folder = Path(out)
-    _refuse_other_files(folder)
-    about: dict[str, JsonValue] = {"model": "bundled" if model is None else str(model), "architecture": architecture}
-    about |= {"data": described(data), "dev": described(dev)}
-    about["checkpoint_chosen_by"] = chosen_by(recipe, multi_label=data.multi_label)
-    about |= {"search": {name: optuna.distributions.distribution_to_json(one) for name, one in space.items()}}
+    with files.said(folder):
+        _refuse_other_files(folder)
+    asked: JsonValue = {name: optuna.distributions.distribution_to_json(one) for name, one in space.items()}
+    prepared = open_start(model, data, recipe, architecture)
+    settings = {**recipe.asked, **selection_of(recipe, data), "architecture": architecture, "search": asked}
+    identity = identity_of(model, prepared, (data, dev), settings)
     minimised = minimised_number(recipe, space, multi_label=data.multi_label)
     fit = partial(train, model, data, dev, architecture=architecture, progress=False)
-    question = recipe.identity(**about)[0]
-    with claimed(folder), _opened(folder, question) as study, _bar(trials, shown=progress) as moved:
-        run = _Run(study, folder, recipe, space, minimised, fit, moved)
+    with (
+        claimed(folder),
+        interruptible(folder),
+        opened(folder, identity) as study,
+        _bar(trials, shown=progress) as moved,
+    ):
+        run = _Run(study, folder, identity.contents, recipe, space, minimised, fit, moved)
         run.tidy()
         while (trial := run.ask(trials)) is not None:
             run.answer(trial)
@@ -141,6 +142,7 @@ class _Run:
 
     study: optuna.Study
     folder: Path
+    contents: Mapping[str, str]
     recipe: Recipe
     space: Space
     minimised: str
@@ -191,7 +193,7 @@ class _Run:
         try:
             receipt = self.fit(changed(self.recipe, trial.params), out=place, callbacks=[watch]).receipt
         except UnmetError:
-            receipt = _read(place)
+            receipt = read_receipt(place)
         except optuna.TrialPruned:
             return None
         except ModelError as error:
@@ -199,6 +201,8 @@ class _Run:
                 raise
             trial.set_user_attr("diverged", str(error))
             return None
+        if receipt["asked"]["contents"] != self.contents:
+            raise InputError("the model that the search starts from has changed since it began; name another folder.")
         figures = {name: value for name, value in receipt["validation"].items() if name != "seconds"}
         trial.set_user_attr("figures", figures)
         value = number(figures, self.minimised)
@@ -211,11 +215,12 @@ class _Run:
         """Move the best trial's folder into place and remove the others; after a kill, this is done again."""
         best, place = self.best, self.folder / "best"
         own = None if best is None else self.folder / f"trial-{best.number}"
-        if own is not None and own.is_dir():
-            shutil.rmtree(place, ignore_errors=True)
-            own.rename(place)
-        for path in self.folder.glob("trial-*"):
-            shutil.rmtree(path)
+        with files.said(self.folder):
+            if own is not None and own.is_dir():
+                shutil.rmtree(place, ignore_errors=True)
+                own.rename(place)
+            for path in self.folder.glob("trial-*"):
+                shutil.rmtree(path)
         if best is not None and not (place / "training.json").is_file():
             raise InputError(f"the best model of '{self.folder}' is gone; name another folder.")
 
@@ -226,12 +231,7 @@ class _Run:
             why = found[-1].user_attrs["diverged"]  # pruning starts when some are complete
             raise ModelError(f"none of {len(found)} trials gave a model: {why}")
         place = self.folder / "best"
-        return Tuned(place, _read(place), self.minimised, tuple(_tried(one) for one in found))
-
-
-def _read(folder: Path) -> dict[str, Any]:
-    receipt: dict[str, Any] = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    return receipt
+        return Tuned(place, read_receipt(place), self.minimised, tuple(_tried(one) for one in found))
 
 
 def _refuse_other_files(folder: Path) -> None:
@@ -253,37 +253,6 @@ def _repeat(trial: optuna.Trial, known: FrozenTrial) -> float | None:
 def _tried(trial: FrozenTrial) -> Tried:
     state = "diverged" if "diverged" in trial.user_attrs else trial.state.name.lower()
     return Tried(trial.number, state, trial.value, trial.params, Values(trial.user_attrs.get("figures", {})))
-
-
-@contextmanager
-def _opened(folder: Path, question: str) -> Iterator[optuna.Study]:
-    """Open the study of a folder, silently; what was running when it was last left is marked as failed."""
-    verbosity = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    folder.mkdir(parents=True, exist_ok=True)
-    storage = optuna.storages.RDBStorage(f"sqlite:///{folder.resolve() / 'study.db'}")
-    make = partial(
-        optuna.create_study,
-        study_name=NAME,
-        storage=storage,
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP),
-        load_if_exists=True,
-    )
-    try:
-        study = make()
-        if study.user_attrs.get("question", question) != question:
-            if study.get_trials(deepcopy=False, states=FINISHED):
-                raise InputError(f"'{folder}' holds another search; name another folder.")
-            optuna.delete_study(study_name=NAME, storage=storage)  # it came to nothing
-            study = make()
-        study.set_user_attr("question", question)
-        for one in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            study.tell(one.number, state=TrialState.FAIL)
-        yield study
-    finally:
-        storage.remove_session()
-        storage.engine.dispose()
-        optuna.logging.set_verbosity(verbosity)
 
 
 @contextmanager

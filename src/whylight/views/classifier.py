@@ -1,6 +1,6 @@
 """What a model must offer to be explained: three small protocols, each a step deeper into it, and its depth."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -73,6 +73,13 @@ class Classifier(Protocol):
             cache: Answers that are known already, to be added to.
             meter: Where passes are counted.
             columns: The columns that are wanted, in this order; all if left out.
+        """
+        ...
+
+    def contents(self) -> Mapping[str, str] | None:
+        """Return a hash of what its answers depend on, by what it is of; None if there is no telling.
+
+        It is of this moment: who keeps results asks anew, because weights may be trained on in between.
         """
         ...
 

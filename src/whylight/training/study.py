@@ -1,0 +1,71 @@
+"""The study of a search in its file: whose it is, and opening it after a kill."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import optuna
+from optuna.trial import TrialState
+from sqlalchemy.exc import SQLAlchemyError
+
+from whylight.core.errors import InputError
+from whylight.core.identity import Identity
+from whylight.store import files
+
+NAME = "whylight"
+"""Of the study in its file."""
+STARTUP = 5
+"""Complete trials before one is pruned for being worse than their median."""
+FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
+
+
+@contextmanager
+def opened(folder: Path, identity: Identity) -> Iterator[optuna.Study]:
+    """Open the study of a folder, silently; what was running when it was last left is marked as failed."""
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    path = folder / "study.db"
+    try:
+        if not path.is_file() or _is_void(path, folder, identity):
+            _make(path, identity)
+        with _study(path) as study:
+            for one in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+                study.tell(one.number, state=TrialState.FAIL)
+            yield study
+    except (SQLAlchemyError, optuna.exceptions.StorageInternalError, sqlite3.Error) as error:
+        reason = str(error.__cause__ or error).strip().partition("\n")[0].rstrip(".")
+        raise InputError(f"cannot use '{path}', which keeps the trials: {reason}.") from error
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+
+
+def _is_void(path: Path, folder: Path, identity: Identity) -> bool:
+    """Say whether a study came to nothing, so that another may take its place; another that did not is refused."""
+    with _study(path) as study:
+        if study.user_attrs.get("search") == identity.name:
+            return False
+        if study.get_trials(deepcopy=False, states=FINISHED):
+            raise identity.refusal(folder, study.user_attrs.get("asked", {}), kind="search")
+        return True
+
+
+def _make(path: Path, identity: Identity) -> None:
+    """Make a study beside its place and move it there: a kill leaves all of it or nothing."""
+    beside = path.with_name(f".{path.name}{files.PART}")
+    with _study(beside) as study:
+        study.set_user_attr("search", identity.name)
+        study.set_user_attr("asked", identity.asked)
+    with files.said(path):
+        beside.replace(path)
+
+
+@contextmanager
+def _study(path: Path) -> Iterator[optuna.Study]:
+    storage = optuna.storages.RDBStorage(f"sqlite:///{path.resolve()}")
+    try:
+        pruner = optuna.pruners.MedianPruner(n_startup_trials=STARTUP)
+        yield optuna.create_study(study_name=NAME, storage=storage, pruner=pruner, load_if_exists=True)
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()

@@ -1,0 +1,223 @@
+"""The folder of a run: what is done is known from one place, one process writes, and damage is said in one sentence."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from test_identity import RECORD, corpus, flipped
+from typer.testing import CliRunner
+
+import whylight as wl
+from whylight.cli.main import app
+from whylight.core.errors import InputError
+from whylight.data.dataset import Dataset
+from whylight.report.run_page import page
+from whylight.store import files, runs, tables
+
+NAMES = {"runs": tables.RUNS, "explanations": tables.EXPLANATIONS, "scores": tables.SCORES, "curves": tables.CURVES}
+
+
+def data() -> Dataset:
+    return wl.dataset("planted:", split="test", size=6, length=8)
+
+
+def evaluate(out: Path, **options: Any) -> Any:
+    clf = wl.load(flipped, labels=["negative", "positive"], identity="rule")
+    return wl.evaluate(clf, data(), methods=["occlusion"], out=out, progress=False, **options)
+
+
+def rows(folder: Path) -> dict[str, list[Any]]:
+    """All rows of a folder, but for what depends on the clock."""
+    found = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in NAMES.items()}
+    timed = ("seconds", "peak_megabytes")
+    return {
+        name: [{key: value for key, value in row.items() if key not in timed} for row in own]
+        for name, own in found.items()
+    }
+
+
+@pytest.mark.parametrize("lost", [*NAMES, "explanations scores", "runs curves"])
+def test_a_lost_table_is_made_again_and_no_row_is_doubled(lost: str, tmp_path: Path) -> None:
+    evaluate(tmp_path)
+    before = rows(tmp_path)
+    for name in lost.split():
+        (tmp_path / f"{name}.parquet").unlink()
+    evaluate(tmp_path)
+    assert rows(tmp_path) == before
+
+
+def test_texts_that_lack_rows_in_one_table_are_done_again_in_all(tmp_path: Path) -> None:
+    whole = evaluate(tmp_path)
+    before = rows(tmp_path)
+    for name in ("explanations", "scores", "curves"):
+        kept = [row for row in before[name] if row["example_id"] != "test-1"]
+        kept = [row | ({"seconds": 0.0} if name == "explanations" else {}) for row in kept]
+        tables.write(tmp_path / f"{name}.parquet", kept, NAMES[name])
+        assert {row["example_id"] for row in runs.read(tmp_path).scores} == {f"test-{i}" for i in (0, 2, 3, 4, 5)}
+        again = evaluate(tmp_path)
+        assert rows(tmp_path) == before
+        assert [line.cells for line in again.summary.lines] == [line.cells for line in whole.summary.lines]
+
+
+def test_two_processes_do_not_write_into_one_folder(tmp_path: Path) -> None:
+    with files.claimed(tmp_path / "run"), pytest.raises(InputError, match="another process is at work in"):
+        evaluate(tmp_path / "run")
+    evaluate(tmp_path / "run")
+    assert not list((tmp_path / "run").glob(".*"))
+
+
+def test_what_a_kill_left_half_written_is_removed(tmp_path: Path) -> None:
+    (tmp_path / f".scores.parquet-77{files.PART}").write_bytes(b"half")
+    evaluate(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.parquet" for name in (*NAMES, "tuning")}
+
+
+def damaged(name: str, content: bytes) -> bytes:
+    """Damage the bytes of a table."""
+    table = pq.read_table(pa.BufferReader(content))
+    changed = {
+        "lacks a column": lambda: table.drop_columns([table.column_names[-2]]),
+        "wrong type": lambda: table.set_column(1, table.column_names[1], pa.array([1.5] * len(table))),
+        "lacks a value": lambda: table.set_column(0, "run", pa.array([None] * len(table), pa.string())),
+    }
+    if name in changed:
+        out = pa.BufferOutputStream()
+        pq.write_table(changed[name](), out)
+        return bytes(out.getvalue().to_pybytes())
+    half = len(content) // 2
+    return {
+        "truncated": content[:half],
+        "empty": b"",
+        "no table": b"not a table",
+        "flipped": content[:40] + bytes([content[40] ^ 8]) + content[41:],
+    }[name]
+
+
+DAMAGES = ("truncated", "empty", "no table", "flipped", "lacks a column", "wrong type", "lacks a value")
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_table_is_said_in_one_sentence(damage: str, tmp_path: Path) -> None:
+    evaluate(tmp_path)
+    for name in NAMES:
+        path = tmp_path / f"{name}.parquet"
+        sound = path.read_bytes()
+        path.write_bytes(damaged(damage, sound))
+        for ask in (evaluate, page, runs.read):
+            with pytest.raises(InputError, match=r"parquet' is damaged or not a table of a run \(.*\); remove it"):
+                ask(tmp_path)
+        done = CliRunner().invoke(app, ["compare", str(tmp_path), "--method", "occlusion"])
+        assert isinstance(done.exception, InputError)
+        path.write_bytes(sound)
+    evaluate(tmp_path)
+
+
+def test_no_flipped_byte_changes_a_value_silently(tmp_path: Path) -> None:
+    evaluate(tmp_path)
+    path = tmp_path / "scores.parquet"
+    sound, own = path.read_bytes(), rows(tmp_path)["scores"]
+    noticed = 0
+    for place in range(0, len(sound), 7):
+        path.write_bytes(sound[:place] + bytes([sound[place] ^ 1 << place % 8]) + sound[place + 1 :])
+        try:
+            assert tables.read(path, tables.SCORES) == own
+        except InputError:
+            noticed += 1
+    assert noticed > len(sound) / 7 / 3
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("file", "File exists"),
+        ("file/below", "Not a directory"),
+        (LONG, "File name too long"),
+        ("a\0b", "NUL"),
+        ("/proc/whylight", "No such file"),
+    ],
+)
+def test_a_folder_that_cannot_be_is_said_in_one_sentence(place: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    clf = wl.load(flipped, labels=["negative", "positive"], identity="rule")
+    with pytest.raises(InputError, match=rf"^cannot write .*{says}.*\.$"):
+        wl.evaluate(clf, corpus(RECORD), methods=["occlusion"], out=tmp_path / place, progress=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_full_disk_is_said_before_the_work_and_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.write", full)
+    with pytest.raises(InputError, match=r"cannot write '.*runs\.parquet': No space left on device\.$"):
+        evaluate(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("/dev/full")
+    with pytest.raises(InputError, match="No space left on device"):
+        files.write(link, b"content")
+    assert link.is_symlink()
+    target = tmp_path / "target"
+    link.unlink()
+    link.symlink_to(target)
+    files.write(link, b"content")
+    assert target.read_bytes() == b"content"
+    assert link.is_symlink()
+
+
+COMMAND = [sys.executable, "-m", "whylight", "evaluate", "--data", "planted:", "--method", "lime"]
+
+
+def test_interrupted_by_hand_it_writes_what_was_done_and_says_so(tmp_path: Path) -> None:
+    command = [*COMMAND, "--set", "samples=400", "--data-set", "size=2000", "--out", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    while not (tmp_path / "runs.parquet").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert err == f"whylight: stopped; what was done is in '{tmp_path}', and the same call goes on from there.\n"
+    assert runs.read(tmp_path).about is not None
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_output_that_cannot_be_written_is_one_sentence() -> None:
+    for arguments in (["methods"], ["explain", "a good film", "--method", "attention", "--format", "json"]):
+        with open(os.devnull if sys.platform == "win32" else "/dev/full", "w") as full:  # noqa: PTH123
+            done = subprocess.run(  # noqa: S603
+                [sys.executable, "-m", "whylight", *arguments],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        assert done.returncode == 2
+        assert done.stderr == "whylight: cannot write the output: No space left on device.\n"
+
+
+def test_a_limit_on_the_size_of_files_is_one_sentence(tmp_path: Path) -> None:
+    shell = f"ulimit -f 6; exec {' '.join(COMMAND)} --data-set size=4 --out {tmp_path / 'run'}"
+    done = subprocess.run(["/bin/bash", "-c", shell], capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 2
+    assert re.fullmatch(r"whylight: cannot write '.*/run/\w+\.parquet': File too large\.\n", done.stderr)
+    assert not list(tmp_path.glob("run/.*"))
