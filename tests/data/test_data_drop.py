@@ -136,6 +136,7 @@ def test_a_pair_is_shared_if_both_texts_are_whatever_the_words() -> None:
     one = Dataset("a", "train", (), (Record("1", Example("t", "p"), ()), Record("2", Example("t", "q"), ())))
     other = Dataset("b", "dev", (), (Record("1", Example("t", "q", words=()), ()),))
     assert [record.id for record in one.shared_with(other)] == ["2"]
+    assert [record.id for record in one.shared_with(other, pairs=False)] == ["1", "2"]
 
 
 def _run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str]:

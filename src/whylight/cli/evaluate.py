@@ -101,7 +101,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     tuning = None
     if tune is not None:
         tuning = read(data, split=tune, settings=data_settings, drop_broken=drop_broken)
-        tuning = tuning.without(records) if drop_duplicates else tuning
+        tuning = tuning.without(records, pairs=False) if drop_duplicates else tuning
         tuning = tuning.sample(tune_sample, seed=seed + TUNING_SEED)
     say_losses(records, *([] if tuning is None else [tuning]))
     _warn_of_one_class(records)

@@ -91,14 +91,23 @@ class Dataset:
         kept = tuple(record for record in self.records if record.rationales)
         return self._with(kept, f"{len(kept)} of {len(self)} records have a rationale; the others are left out")
 
-    def shared_with(self, other: "Dataset") -> tuple[Record, ...]:
-        """Return the records whose text, and pair if there is one, is in another data set too."""
-        theirs = {record.example.parts for record in other}
-        return tuple(record for record in self.records if record.example.parts in theirs)
+    def shared_with(self, other: "Dataset", *, pairs: bool = True) -> tuple[Record, ...]:
+        """Return the records that are in another data set too.
 
-    def without(self, other: "Dataset") -> "Dataset":
-        """Leave out the records whose text, and pair if there is one, is in another data set too; they are noted."""
-        shared = self.shared_with(other)
+        Args:
+            other: The other data set.
+            pairs: Whether a pair is shared only if both of its texts are; else the first one decides.
+        """
+
+        def text(record: Record) -> tuple[str, ...]:
+            return record.example.parts if pairs else (record.example.text,)
+
+        theirs = {text(record) for record in other}
+        return tuple(record for record in self.records if text(record) in theirs)
+
+    def without(self, other: "Dataset", *, pairs: bool = True) -> "Dataset":
+        """Leave out the records that are in another data set too, as `shared_with` finds them; they are noted."""
+        shared = self.shared_with(other, pairs=pairs)
         if not shared:
             return self
         gone = {record.id for record in shared}

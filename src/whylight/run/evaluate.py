@@ -161,10 +161,10 @@ def _sizes(records: Sequence[Record]) -> list[tuple[str, int]]:
 
 
 def _disjoint(tune: Dataset, data: Dataset) -> Dataset:
-    if shared := tune.shared_with(data):
+    if shared := tune.shared_with(data, pairs=False):
         raise InputError(
             f"{len(shared)} texts are in both the tuning and the evaluated data: {named(shared)}; they must be "
-            "disjoint: leave them out with --drop-duplicates, in Python tune.without(data)."
+            "disjoint: leave them out with --drop-duplicates, in Python tune.without(data, pairs=False)."
         )
     if not len(tune):
         raise InputError(f"no text of '{tune.name}' ({tune.split}) has a rationale to tune a boundary on.")
