@@ -33,7 +33,7 @@ TRACED = [n for n in quick.METHOD_NAMES if METHODS[n].consumes == (TraceView,) a
 
 def forward(clf: Any, window: Window, ids: Any = None) -> Any:
     row = torch.as_tensor(window.ids if ids is None else ids)[None]
-    types = {"token_type_ids": torch.as_tensor(window.types)[None]} if quick.takes_types(clf.model) else {}
+    types = {"token_type_ids": torch.as_tensor(window.types)[None]} if "token_type_ids" in clf.tokenizer("a") else {}
     return clf.model(input_ids=row, attention_mask=torch.ones_like(row), **types).logits[0]
 
 

@@ -24,7 +24,7 @@ def test_every_file_of_methods_registers_what_the_design_names() -> None:
 def test_every_method_declares_its_facts(name: str) -> None:
     spec = METHODS[name]
     assert spec.name == name
-    assert set(spec.facts) == {"cite", "signed", "complete", "class_specific", "logit_only", "layers"}
+    assert set(spec.facts) == {"cite", "signed", "complete", "class_specific", "logit_only", "layers", "tried"}
     assert spec.consumes
     assert spec.summary
 

@@ -85,7 +85,7 @@ def test_the_rest_is_bias_x_gradient_and_what_else_is_embedded(architecture: str
 def plain(clf: Any, window: Any) -> Tensor:
     """The logits `[labels]` of the whole network, by Hugging Face's own call."""
     ids = torch.as_tensor(window.ids)[None]
-    types = {"token_type_ids": torch.zeros_like(ids)} if quick.takes_types(clf.model) else {}
+    types = {"token_type_ids": torch.zeros_like(ids)} if "token_type_ids" in clf.tokenizer("a") else {}
     logits: Tensor = clf.model(ids, **types).logits[0]
     return logits
 
