@@ -27,6 +27,7 @@ from whylight.facade.evaluate import measure
 from whylight.facade.explain import explain
 from whylight.models.load import load
 from whylight.models.networks import PlmCaConfig
+from whylight.models.prepare import prepare
 
 
 def refused(says: str, *args: Any, kind: type[WhylightError] = ModelError, **options: Any) -> str:
@@ -303,3 +304,18 @@ def test_the_command_line_says_it_in_a_sentence(folder: Path) -> None:
     assert done.stdout == ""
     assert done.stderr.startswith("whylight: cannot load")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_training_does_not_follow_names_out_of_the_folder_either(sharded: Path) -> None:
+    index = sharded / "model.safetensors.index.json"
+    content = json.loads(index.read_text(encoding="utf-8"))
+    content["weight_map"] = dict.fromkeys(content["weight_map"], "../model.safetensors")
+    index.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(ModelError, match="leads out of the folder"):
+        prepare(sharded, labels=["a", "b"], multi_label=False)
+
+
+def test_a_training_may_start_from_a_model_of_another_task(tmp_path: Path) -> None:
+    BertForTokenClassification(tiny.config("bert")).save_pretrained(tmp_path)
+    tiny.tokenizer().save_pretrained(tmp_path)
+    assert prepare(tmp_path, labels=["a", "b"], multi_label=False).fresh

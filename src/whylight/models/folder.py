@@ -61,12 +61,22 @@ def existing(path: str) -> Path | None:
     return Path(path) if found else None
 
 
-def check_folder(folder: Path, *, allow_pickle: bool, needs_tokenizer: bool = True) -> None:
-    """Refuse a folder that lacks what a classifier is made of, or that leads out of itself."""
+def check_folder(folder: Path, *, allow_pickle: bool, needs_tokenizer: bool = True, any_task: bool = False) -> None:
+    """Refuse a folder that lacks what a classifier is made of, or that leads out of itself.
+
+    Args:
+        folder: The folder.
+        allow_pickle: Whether pickled weights will do.
+        needs_tokenizer: Whether a tokenizer must be in it.
+        any_task: Whether a model of another task will do, because its head is drawn anew.
+    """
     if not (folder / CONFIG).is_file():
         raise ModelError(f"{shown(folder)} is not a model folder: it has no {CONFIG}.")
     check_inside(folder)
-    check_config(read_object(folder / CONFIG), folder)
+    config = read_object(folder / CONFIG)
+    if not any_task:
+        check_task(config, folder)
+    check_config(config, folder)
     pickled = any(folder.glob("pytorch_model*.bin"))
     if not any(folder.glob("*.safetensors")) and not (allow_pickle and pickled):
         if pickled:
@@ -136,11 +146,15 @@ def check_index(index: Mapping[str, Any], folder: object) -> list[str]:
     return files
 
 
-def check_config(config: Mapping[str, Any], folder: object) -> None:
-    """Refuse a configuration that is of another task, would run code, or asks for an impossible model."""
+def check_task(config: Mapping[str, Any], folder: object) -> None:
+    """Refuse a configuration of another task."""
     kinds = _texts(config.get("architectures"))
     if kinds and all(kind.endswith(OTHER_TASKS) for kind in kinds):
         raise ModelError(f"{shown(folder)} is a {shown(kinds[0])}, not a sequence classifier.")
+
+
+def check_config(config: Mapping[str, Any], folder: object) -> None:
+    """Refuse a configuration that would run code, or asks for an impossible model."""
     for key in ("attn_implementation", "_attn_implementation", "_attn_implementation_internal"):
         if any("/" in name for name in _texts(config.get(key))):
             _cannot_load(folder, f"{CONFIG} asks for attention code from the hub, and custom code is never run")

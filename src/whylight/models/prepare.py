@@ -14,10 +14,12 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from whylight.core.errors import ModelError, WhylightError
 from whylight.models import networks
+from whylight.models.folder import check_folder, existing, reason, shown
 from whylight.models.load import BUNDLED, BUNDLED_NAME
 from whylight.models.networks import PlmCaForSequenceClassification
 from whylight.models.promises import model_limit
 from whylight.models.quiet import quiet
+from whylight.models.reading import is_failure
 
 Architecture = Literal["auto", "plm_ca"]
 CHUNK = 128
@@ -63,6 +65,9 @@ def prepare(  # noqa: PLR0913  every argument but one is named
         max_tokens: Read at most this many.
     """
     path = str(BUNDLED) if model in (None, BUNDLED_NAME) else str(model)
+    folder = existing(path)
+    if folder is not None:
+        check_folder(folder, allow_pickle=False, any_task=True)
     networks.register()
     with quiet(), torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -79,9 +84,10 @@ def prepare(  # noqa: PLR0913  every argument but one is named
                 built, fresh = _classifier(path, config, labels, multi_label=multi_label)
         except WhylightError:
             raise
-        except Exception as error:  # whatever the loaders raise, it is about what the user named
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise ModelError(f"cannot load '{path}' to train it: {reason}") from error
+        except BaseException as error:  # whatever the loaders raise, it is about what the user named
+            if not is_failure(error):
+                raise
+            raise ModelError(f"cannot load {shown(path)} to train it: {reason(error)}") from error
     if eager:
         built.set_attn_implementation("eager")
     limit = model_limit(built, tokenizer)

@@ -25,6 +25,7 @@ from whylight.models.folder import (
     check_config,
     check_folder,
     check_index,
+    check_task,
     existing,
     read_object,
     reason,
@@ -134,6 +135,7 @@ def _check_hub(path: str, *, local_files_only: bool) -> None:
     with loading(path):
         config, index = (_on_hub(path, name, local_files_only=local_files_only) for name in (CONFIG, WEIGHT_INDEX))
     if config is not None:
+        check_task(read_object(config), path)
         check_config(read_object(config), path)
     if index is not None:
         check_index(read_object(index), path)
