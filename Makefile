@@ -31,7 +31,7 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.installed-bench  ## speed and accuracy beside Captum, shap and lime
+bench: $(VENV)/.installed-bench  ## speed and accuracy beside Captum, shap, shapiq and lime
 	$(BIN)/python benchmarks/run.py
 
 findings: $(INSTALLED)  ## run the experiments of docs/findings.md; a stopped one goes on

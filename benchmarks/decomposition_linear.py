@@ -12,7 +12,7 @@ from functools import cache, partial
 import numpy as np
 import torch
 from chunked import EXPLAINED, classifier as chunked_classifier, document, forward_and_backward
-from clock import Result, at_most, medians
+from clock import Result, at_most, for_orientation, take_turns
 from subjects import bundled
 from transformers import AutoModelForSequenceClassification, BertConfig
 
@@ -37,20 +37,21 @@ def decomposition_linear() -> list[Result]:
 
 def _one_row(length: int) -> list[Result]:
     case = open_case(_base(), Example(_words(length - 2)), long="refuse")
-    ours, once = medians([partial(_explain, case, 1), partial(_pass, case)], rounds=5)
+    turns = take_turns([partial(_explain, case, 1), partial(_pass, case)], rounds=7)
     name = f"decompx_linear, {length:,} tokens"
-    detail = f"{1000 * ours:.0f} ms, once forward and backward {1000 * once:.0f} ms"
-    return [at_most(f"{name} / one forward and backward", ours / once, AT_MOST, detail), _gap(name, _explain(case, 1))]
+    detail = f"{1000 * turns.median(0):.0f} ms, once forward and backward {1000 * turns.median(1):.0f} ms"
+    ratio = at_most(f"{name} / one forward and backward", turns.ratio(0, 1), AT_MOST, detail)
+    return [ratio, _gap(name, _explain(case, 1))]
 
 
 def _one_document() -> list[Result]:
     case = open_case(chunked_classifier(), Example(document()), long="refuse")
     works = [partial(_explain, case, 1), forward_and_backward, partial(_explain, case, EXPLAINED)]
-    ours, once, many = medians(works, rounds=3, warm_up=False)
+    turns = take_turns(works, rounds=3, warm_up=False)
     name = "decompx_linear, PLM-CA, 6,000 tokens"
-    detail = f"{ours:.1f} s, once forward and backward {once:.1f} s"
-    together = Result(f"{name}, {EXPLAINED} labels / one", many / ours, "-", met=True, detail=f"{many:.1f} s")
-    ratio = at_most(f"{name} / one forward and backward", ours / once, AT_MOST, detail)
+    detail = f"{turns.median(0):.1f} s, once forward and backward {turns.median(1):.1f} s"
+    together = for_orientation(f"{name}, {EXPLAINED} labels / one", turns.ratio(2, 0), f"{turns.median(2):.1f} s")
+    ratio = at_most(f"{name} / one forward and backward", turns.ratio(0, 1), AT_MOST, detail)
     return [ratio, together, _gap(name, _explain(case, 1))]
 
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import torch
-from clock import Result, at_least, at_most, fastest, medians
+from clock import Result, at_least, at_most, take_turns
 from subjects import bundled, fresh_game, long_text
 
 from whylight.core.encoded import Rows
@@ -17,6 +17,7 @@ SAMPLES = 500
 OCCLUDED_WORDS = 120
 MEDIUM_WORDS = 40
 DELETE_SAMPLES = 200
+ROUNDS = 7
 
 
 def rows_of(classifier: TransformerClassifier, work: Callable[[], object]) -> list[Rows]:
@@ -60,11 +61,12 @@ def overhead() -> list[Result]:
             return METHODS[name].function(fresh_game(classifier, text), **settings)
 
         batches = rows_of(classifier, work)
-        best = fastest([partial(raw, classifier, batches, size) for size in BATCHES], rounds=1)
-        ours, floor = medians([work, best], rounds=3)
+        turns = take_turns([work, *(partial(raw, classifier, batches, size) for size in BATCHES)], rounds=ROUNDS)
+        best = turns.fastest(range(1, len(BATCHES) + 1))
         rows = sum(len(batch) for batch in batches)
-        detail = f"{rows} rows, {ours:.2f} s against {floor:.2f} s"
-        results.append(at_most(f"engine / bare model, {name}", ours / floor, 1.15, detail))
+        bare = f"{turns.median(best):.2f} s of the bare model at its best batch, {BATCHES[best - 1]}"
+        detail = f"{rows} rows, {turns.median(0):.2f} s against {bare}"
+        results.append(at_most(f"engine / bare model, {name}", turns.ratio(0, best), 1.15, detail))
     return results
 
 
@@ -76,5 +78,6 @@ def shorter_costs_less() -> list[Result]:
         lambda remover=remover: lime(fresh_game(classifier, text, remover=remover), samples=DELETE_SAMPLES)
         for remover in ("mask", "delete")
     ]
-    mask, delete = medians(works, rounds=3)
-    return [at_least("LIME, mask / delete, 300 words", mask / delete, 1.7, f"{mask:.2f} s / {delete:.2f} s")]
+    turns = take_turns(works, rounds=3)
+    detail = f"{turns.median(0):.2f} s / {turns.median(1):.2f} s; structural: deletion leaves half the tokens"
+    return [at_least("LIME, mask / delete, 300 words", turns.ratio(0, 1), 1.7, detail)]

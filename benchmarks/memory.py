@@ -1,7 +1,9 @@
-"""Peak memory of a piece of work, above what the process held before it."""
+"""Peak memory of a piece of work, above what the process held before it; each measured in a process of its own."""
 
 import ctypes
 import gc
+import subprocess
+import sys
 from pathlib import Path
 
 from clock import Work
@@ -18,6 +20,19 @@ def peak_megabytes(work: Work) -> float:
     before = _kilobytes("VmRSS")
     work()
     return (_kilobytes("VmHWM") - before) * 1024 / MEGABYTE
+
+
+def in_fresh_process(module: str, *arguments: object) -> float:
+    """Run a file of this folder, which prints megabytes, and return them: what earlier work left behind is not there.
+
+    Args:
+        module: The name of the file, without its ending.
+        *arguments: What it is told.
+    """
+    file = Path(__file__).with_name(f"{module}.py")
+    command = [sys.executable, str(file), *map(str, arguments)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603  our own file
+    return float(done.stdout.split()[-1])
 
 
 def _kilobytes(name: str) -> int:

@@ -3,7 +3,7 @@
 import numpy as np
 import shap
 import torch
-from clock import Result, medians
+from clock import Result, for_orientation, take_turns
 from lime.lime_text import LimeTextExplainer
 from subjects import SENTENCES, bundled, fresh_game
 
@@ -15,7 +15,7 @@ BATCH = 64
 
 
 def peers() -> list[Result]:
-    """Time the lime and shap packages against ours on one sentence with 500 evaluations."""
+    """Time the lime package and shap's explainer for texts against ours on one sentence with 500 evaluations."""
     classifier, text = bundled(), SENTENCES[0]
 
     def probabilities(texts: list[str]) -> np.ndarray:
@@ -27,15 +27,16 @@ def peers() -> list[Result]:
         return np.concatenate(parts)
 
     package_lime = LimeTextExplainer(mask_string=classifier.tokenizer.mask_token, bow=False, random_state=0)
-    package_shap = shap.Explainer(probabilities, shap.maskers.Text(classifier.tokenizer), silent=True)
+    package_shap = shap.PartitionExplainer(probabilities, shap.maskers.Text(classifier.tokenizer))
     works = [
         lambda: lime(fresh_game(classifier, text), samples=SAMPLES),
         lambda: package_lime.explain_instance(text, probabilities, num_samples=SAMPLES),
         lambda: kernel_shap(fresh_game(classifier, text), samples=SAMPLES),
-        lambda: package_shap([text], max_evals=SAMPLES),
+        lambda: package_shap([text], max_evals=SAMPLES, silent=True),
     ]
-    our_lime, their_lime, our_shap, their_shap = medians(works, rounds=3)
+    turns = take_turns(works, rounds=5)
+    partition = f"{turns.median(2):.2f} s; another estimator: Owen values of a tree over the words, not Shapley values"
     return [
-        Result("LIME, lime package / ours", their_lime / our_lime, "-", met=True, detail=f"{our_lime:.2f} s"),
-        Result("SHAP, shap package / ours", their_shap / our_shap, "-", met=True, detail=f"{our_shap:.2f} s"),
+        for_orientation("LIME, lime package / ours", turns.ratio(1, 0), f"{turns.median(0):.2f} s"),
+        for_orientation("KernelSHAP, shap.PartitionExplainer / ours", turns.ratio(3, 2), partition),
     ]

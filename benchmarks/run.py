@@ -1,6 +1,7 @@
 """`make bench`: every ratio in one run, with its target; exits with 1 if one is missed."""
 
 import sys
+import time
 from collections.abc import Callable
 
 import chunked
@@ -9,8 +10,10 @@ import decomposition_linear
 import engine
 import labels
 import peers
+import pools
 import sequential
 import shapley
+import threads
 import torch
 from clock import Result
 from rich.console import Console
@@ -23,8 +26,10 @@ SECTIONS: tuple[Callable[[], list[Result]], ...] = (
     shapley.speed,
     shapley.error,
     sequential.sequential,
+    threads.threads,
     labels.all_labels,
     chunked.chunked,
+    pools.pools,
     decomposition.decomposition,
     decomposition_linear.decomposition_linear,
     peers.peers,
@@ -35,10 +40,12 @@ def main() -> int:
     """Run the sections that are named on the command line, or all, and print one table."""
     torch.set_num_threads(THREADS)
     chosen = [s for s in SECTIONS if not sys.argv[1:] or s.__name__ in sys.argv[1:]]
-    console, results = Console(), []
+    console, results, started = Console(), [], time.perf_counter()
     for section in chosen:
-        console.print(f"[dim]{section.__module__}.{section.__name__} ...[/]")
+        console.print(f"[dim]{section.__module__}.{section.__name__} ...[/]", end=" ")
+        begun = time.perf_counter()
         results += section()
+        console.print(f"[dim]{_minutes(begun):.1f} minutes[/]")
     table = Table(title=f"whylight benchmarks (CPU, {THREADS} threads)")
     for column in ("what", "value", "target", "", "detail"):
         table.add_column(column)
@@ -46,7 +53,12 @@ def main() -> int:
         mark = "" if one.target == "-" else "met" if one.met else "MISSED"
         table.add_row(one.name, f"{one.value:.3g}", one.target, mark, one.detail)
     console.print(table)
+    console.print(f"{_minutes(started):.1f} minutes in all")
     return 0 if all(one.met for one in results) else 1
+
+
+def _minutes(since: float) -> float:
+    return (time.perf_counter() - since) / 60
 
 
 if __name__ == "__main__":

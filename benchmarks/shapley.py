@@ -1,24 +1,26 @@
-"""KernelSHAP beside Captum's: speed, and error at equal numbers of evaluations."""
+"""KernelSHAP: its speed beside Captum's, and its error beside everyone's at equal numbers of evaluations."""
 
 from collections.abc import Callable
 from functools import partial
-from statistics import geometric_mean
 
 import numpy as np
 import torch
+from approximators import ALL, OURS, Approximate, estimate
 from captum.attr import KernelShap
-from clock import Result, at_least, at_most, fastest, medians
+from clock import Result, at_least, at_most, fastest, take_turns
+from shapley_games import Known, known_games, largest_difference
 from subjects import SENTENCES, bundled, fresh_game, peer_function
 from torch import Tensor
 
+from whylight.core.arrays import Floats
 from whylight.core.example import Example
 from whylight.methods.kernel_shap import kernel_shap
-from whylight.models.encoder import TransformerClassifier
 
 SAMPLES = 500
 EVALUATIONS = (200, 500)
 SEEDS = range(5)
-ALL = 2**20
+DRAWS = 10_000
+SHAP_AT_LEAST = 1.5
 BATCHES = (8, 16, 32, 64, 128)
 
 
@@ -49,44 +51,48 @@ def speed() -> list[Result]:
 
     default = partial(captum_values, function, n, samples=SAMPLES)
     best = fastest([partial(captum_values, function, n, samples=SAMPLES, batch=batch) for batch in BATCHES])
-    own, theirs, theirs_best = medians([ours, default, best], rounds=3)
-    detail = f"{own:.2f} s, Captum {theirs:.2f} s, at its best batch {theirs_best:.2f} s"
+    turns = take_turns([ours, default, best], rounds=5)
+    detail = f"{turns.median(0):.2f} s, Captum {turns.median(1):.2f} s, at its best batch {turns.median(2):.2f} s"
     return [
-        at_least("KernelSHAP, Captum's default / ours", theirs / own, 1.8, detail),
-        at_most("KernelSHAP, ours / Captum's best", own / theirs_best, 1.10, detail),
+        at_least("KernelSHAP, Captum's default / ours", turns.ratio(1, 0), 1.8, detail),
+        at_most("KernelSHAP, ours / Captum's best", turns.ratio(0, 2), 1.10, detail),
     ]
 
 
 def error() -> list[Result]:
-    """Compare mean squared errors against exact Shapley values."""
-    classifier = bundled()
-    ratios: dict[int, list[float]] = {count: [] for count in EVALUATIONS}
-    for text in SENTENCES:
-        for count, ratio in _errors(classifier, text).items():
-            ratios[count].append(ratio)
-    return [
-        at_least(f"KernelSHAP, Captum's MSE / ours, {count} evaluations", geometric_mean(values), 3.0, _span(values))
-        for count, values in ratios.items()
-    ]
-
-
-def _errors(classifier: TransformerClassifier, text: str) -> dict[int, float]:
-    """Return Captum's error over ours for each number of evaluations, the two ends counted in both."""
-    encoded = classifier.encode(Example(text), unit="word", long="window")
-    function, n = peer_function(classifier, encoded), encoded.n_features
-    game = fresh_game(classifier, text)
-    exact = kernel_shap(game, samples=ALL)[0]
-    ratios = {}
+    """Compare mean squared errors against exact Shapley values, on one table of values a text."""
+    games = known_games()
+    results = [at_most("KernelSHAP, stored games differ from the model by", max(map(largest_difference, games)), 1e-4)]
     for count in EVALUATIONS:
-        ours = [kernel_shap(game, samples=count - 2, seed=seed)[0] for seed in SEEDS]
-        theirs = [captum_values(function, n, samples=count, batch=64, seed=seed).numpy() for seed in SEEDS]
-        ratios[count] = _mean_square(theirs, exact) / _mean_square(ours, exact)
-    return ratios
+        found = {name: _errors(approximate, games, count) for name, approximate in ALL.items()}
+        results += [_compared(name, count, found) for name in ALL if name != OURS]
+    return results
 
 
-def _mean_square(values: list[np.ndarray], exact: np.ndarray) -> float:
-    return float(np.mean([(one - exact) ** 2 for one in values]))
+def _errors(approximate: Approximate, games: list[Known], count: int) -> Floats:
+    """Return the mean squared error of each text, over words and seeds."""
+    return np.asarray(
+        [
+            np.mean([(estimate(approximate, one.values, count, seed)[0] - one.shapley) ** 2 for seed in SEEDS])
+            for one in games
+        ]
+    )
 
 
-def _span(values: list[float]) -> str:
-    return f"{min(values):.1f} to {max(values):.1f} over {len(values)} texts"
+def _compared(name: str, count: int, found: dict[str, Floats]) -> Result:
+    """Hold a peer against ours: shap's two must be clearly worse, and none may be better beyond its interval."""
+    ours, theirs = found[OURS], found[name]
+    low, high = interval(theirs, ours)
+    ratio = float(theirs.mean() / ours.mean())
+    detail = f"{theirs.mean():.2e} / {ours.mean():.2e}, interval over {len(ours)} texts {low:.2f} to {high:.2f}"
+    title = f"MSE at {count}, {name} / ours"
+    if name.startswith("shap."):
+        return at_least(title, ratio, SHAP_AT_LEAST, detail)
+    return Result(title, ratio, "interval reaches 1", high >= 1, detail)
+
+
+def interval(theirs: Floats, ours: Floats) -> tuple[float, float]:
+    """Return a 95 % interval of the ratio of mean errors: texts are drawn again, the same for both."""
+    drawn = np.random.default_rng(0).integers(len(ours), size=(DRAWS, len(ours)))
+    low, high = np.percentile(theirs[drawn].mean(axis=1) / ours[drawn].mean(axis=1), [2.5, 97.5])
+    return float(low), float(high)

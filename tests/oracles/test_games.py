@@ -12,6 +12,9 @@ from sklearn.linear_model import Ridge
 from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import SettingError
 from whylight.core.registry import METHODS
+from whylight.methods import kernel_shap as kernel_shap_file
+from whylight.methods._regression import constrained
+from whylight.methods._remainder import _shapley_of_covariance
 from whylight.methods.kernel_shap import coalitions, kernel_shap
 from whylight.methods.lime import lime
 from whylight.methods.occlusion import occlusion
@@ -179,6 +182,71 @@ def test_too_few_samples_for_the_number_of_features_are_not_passed_over_in_silen
         assert "samples" in str(error)  # noqa: PT017  refusing is one right answer, the true values are the other
     else:
         np.testing.assert_allclose(found, worth, atol=1e-6)
+
+
+def table_game(values: Floats, targets: slice = slice(None)) -> Game:
+    """A game whose values of all coalitions are given, `[2^n, targets]`."""
+    n = int(np.log2(len(values)))
+    chosen = values[:, targets]
+    return Game(lambda keep: chosen[keep @ (1 << np.arange(n))], n_features=n, n_targets=chosen.shape[1])
+
+
+def regression_alone(players: Game, *, samples: int, seed: int) -> Floats:
+    keep, weights = coalitions(players.n_features, samples, np.random.default_rng(seed))
+    return constrained(keep, players(keep) - players.empty, weights, total=players.full - players.empty)
+
+
+def errors(players: Game, exact: Floats, *, samples: int) -> tuple[float, float]:
+    """Mean squared errors of KernelSHAP and of its regression alone, over some seeds."""
+    found = [kernel_shap(players, samples=samples, seed=seed) for seed in range(10)]
+    plain = [regression_alone(players, samples=samples, seed=seed) for seed in range(10)]
+    return float(np.mean((np.stack(found) - exact) ** 2)), float(np.mean((np.stack(plain) - exact) ** 2))
+
+
+def test_products_of_few_features_cost_kernel_shap_little() -> None:
+    """The regression alone takes a product of three for noise."""
+    triples = np.random.default_rng(0).permuted(np.tile(np.arange(11), (20, 1)), axis=1)[:, :3]
+    worth = np.random.default_rng(1).standard_normal(20)
+    exact = np.zeros(11)
+    np.add.at(exact, triples, worth[:, None] / 3)
+    ours, plain = errors(game(lambda z: z[:, triples].prod(2) @ worth, 11), exact, samples=300)
+    assert ours < plain / 5
+
+
+def test_a_game_without_any_order_costs_kernel_shap_nothing() -> None:
+    values = np.random.default_rng(0).standard_normal((2**10, 6))
+    players = table_game(values)
+    exact = kernel_shap(players, samples=2**10)
+    ours, plain = errors(players, exact, samples=300)
+    assert ours < 1.05 * plain
+
+
+def test_a_target_gets_the_same_shapley_values_alone_and_among_others() -> None:
+    every = ((np.arange(2**9)[:, None] >> np.arange(9)) & 1).astype(float)
+    noise = np.random.default_rng(0).standard_normal(2**9)
+    values = np.stack([1000 * interactions(every), noise, majority(every[:, :8])], axis=1)
+    together = kernel_shap(table_game(values), samples=200)
+    for target in range(3):
+        alone = kernel_shap(table_game(values, slice(target, target + 1)), samples=200)
+        np.testing.assert_allclose(together[target], alone[0], atol=1e-9 * np.abs(values[:, target]).max())
+
+
+@pytest.mark.parametrize("t", [0.5, 4.0, 30.0])
+def test_the_shapley_values_of_the_covariance_are_those_of_brute_force(t: float) -> None:
+    points = np.asarray([[1, 1, 1, 1, 1], [1, -1, 1, 1, -1], [-1, -1, -1, 1, -1]], dtype=float)
+    for point, found in zip(points, _shapley_of_covariance(points, t), strict=True):
+
+        def covariance(z: Floats, point: Floats = point) -> Floats:
+            u = (2 * z - 1) @ point / 5
+            return (np.sinh(t * u) - t * u) * np.exp(-t)
+
+        np.testing.assert_allclose(found, shapley_by_brute_force(covariance, 5), atol=1e-12)
+
+
+def test_with_many_pairs_the_regression_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_shap_file, "PAIRS_AT_MOST", 40)
+    players = game(GAMES["interactions"], 8)
+    np.testing.assert_array_equal(kernel_shap(players, samples=100), regression_alone(players, samples=100, seed=0))
 
 
 @pytest.mark.parametrize("sampler", ["uniform", "spans"])

@@ -32,9 +32,10 @@ def transformed(layer: Layer, *, norms: tuple[Norm | None, ...], value_bias: boo
     """
     known = [norm for norm in norms if norm is not None]
     values = head_vectors(layer, layer.inputs, value_bias=value_bias)  # [size, heads, width]
-    residual = layer.inputs
+    residual = layer.inputs.clone()
     for norm in known:
-        values, residual = (norm.scale * (part - part.mean(-1, keepdim=True)) for part in (values, residual))
+        for part in (values, residual):
+            part.sub_(part.mean(-1, keepdim=True)).mul_(norm.scale)  # in place: values are as large as attention
     weights = layer.attention.permute(2, 1, 0)  # [size j, size i, heads]
     size, width = layer.inputs.shape
     step = max(1, BLOCK_BYTES // (size * width * values.element_size()))

@@ -38,7 +38,7 @@ def contributions(layer: Layer) -> Tensor:
     found = torch.empty_like(layer.attention[0])
     for rows, parts in transformed(layer, norms=(layer.after_attention,), value_bias=True):
         whole = parts.sum(1) + bias(layer)[rows]  # y, [rows, width]
-        distance = torch.linalg.vector_norm(parts - whole[:, None], ord=1, dim=-1)
+        distance = torch.linalg.vector_norm(parts.sub_(whole[:, None]), ord=1, dim=-1)
         found[rows] = (torch.linalg.vector_norm(whole, ord=1, dim=-1)[:, None] - distance).clamp(min=0)
     total = found.sum(-1, keepdim=True)
     return torch.where(total > 0, found / total, 1 / len(found))

@@ -1,0 +1,86 @@
+"""What a linear regression on coalitions leaves over: predicted everywhere, and its Shapley values.
+
+With x = 2 z - 1, pairs of complements give the odd part of a game, h(x) = (f(z) - f(1 - z)) / 2. It has the Shapley
+values of f, because the even part has none. It is taken as
+
+    h(x) = phi x / 2 + r(x),        covariance of r(x) and r(y) = sinh(t u) - t u,   u = x y / n.
+
+The series of sinh has products of 3, 5, ... features, longer ones with less weight: with t near 0 there are products of
+three alone, with t far above n nothing is expected of r where it is not known. The prediction that is right on average
+and has the least variance (generalised least squares for phi, kriging for r) is, with K and X at the known points,
+
+    a = Q h,     Q = K^-1 - K^-1 X (X' K^-1 X)^-1 X' K^-1,     r(x) = sum over points p of a_p k(x, p),
+
+so that the Shapley values of r are those of k. They follow from Owen's integral, in which exp(t u) is a product:
+
+    phi_i of exp(t u) = 2 y_i sinh(b) integral over q of  product over j != i of  q e^(b y_j) + (1 - q) e^(-b y_j)
+
+with b = t / n and q from 0 to 1: a polynomial in q, for which Gauss-Legendre nodes are exact. Leaving out point p
+misses it by a_p / Q_pp; values of t are weighted by how small these errors are, as likelihoods of normal errors would.
+"""
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from whylight.core.arrays import Floats, Ints
+
+STEP = 4
+"""Values of t are 1, 4, 16, ..., up to the first that is above 4 n."""
+ROUNDING = 1e-10
+"""What is added to the variance of each point, as a share of it, so that K stays solvable."""
+
+
+def shapley_of_remainder(signs: Floats, values: Floats, weights: Floats) -> Floats:
+    """Return the Shapley values `[targets, features]` of the odd function that best explains some of its values.
+
+    Args:
+        signs: Points x, `[points, features]`, each 1 or -1; they determine a linear function.
+        values: Values h, `[points, targets]`.
+        weights: How much it matters that a point is predicted well, `[points]`.
+    """
+    n = signs.shape[1]
+    inner = signs @ signs.T / n
+    found, errors = zip(*(_one(signs, values, weights, inner, t) for t in _scales(n)), strict=True)
+    least = np.finfo(np.float64).tiny
+    error = np.stack(errors) + least  # [scales, targets]
+    share = (error.min(axis=0) / error) ** (np.count_nonzero(weights) / 2)
+    return np.asarray(np.einsum("st,stn->tn", share / share.sum(axis=0), np.stack(found)))
+
+
+def _scales(n: int) -> list[float]:
+    count = int(np.ceil(np.log(STEP * n) / np.log(STEP)))
+    return [float(STEP**power) for power in range(count + 1)]
+
+
+def _one(signs: Floats, values: Floats, weights: Floats, inner: Floats, t: float) -> tuple[Floats, Floats]:
+    """Return Shapley values `[targets, features]` under one t, and the weighted error of left-out points."""
+    # everything is divided by e^t, which may be more than a float holds
+    covariance = (np.exp(t * (inner - 1)) - np.exp(-t * (inner + 1))) / 2 - t * np.exp(-t) * inner
+    covariance[np.diag_indices_from(covariance)] *= 1 + ROUNDING
+    inverse = cho_solve(cho_factor(covariance, lower=True), np.eye(len(signs)))
+    weighted = inverse @ signs
+    linear = np.linalg.solve(signs.T @ weighted, weighted.T)  # [features, points]: values -> slopes
+    projected = inverse - weighted @ linear
+    amounts = projected @ values
+    left_out = amounts / np.diag(projected)[:, None]
+    shapley = 2 * linear @ values + _shapley_of_covariance(signs, t).T @ amounts
+    return shapley.T, weights @ left_out**2
+
+
+def _shapley_of_covariance(signs: Floats, t: float) -> Floats:
+    """Return the Shapley values of the covariance with each point, `[points, features]`, divided by e^t."""
+    n = signs.shape[1]
+    b = t / n
+    nodes, node_weights = np.polynomial.legendre.leggauss(n // 2 + 1)
+    q = (nodes + 1) / 2
+    same, other = (np.log(q * np.exp(b * sign) + (1 - q) * np.exp(-b * sign)) for sign in (1, -1))
+
+    def integral(plus: Ints) -> Floats:
+        """Of so many factors with y = 1 and the rest with y = -1, n - 1 together."""
+        powers = plus[:, None] * same + (n - 1 - plus)[:, None] * other
+        return np.asarray(np.exp(powers - t) @ node_weights / 2)
+
+    plus = (signs > 0).sum(axis=1)
+    by_sign = {sign: integral(plus - (sign > 0)) for sign in (1, -1)}
+    product = np.where(signs > 0, by_sign[1][:, None], by_sign[-1][:, None])
+    return np.asarray(2 * signs * (np.sinh(b) * product - b * np.exp(-t)))
