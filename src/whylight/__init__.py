@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from whylight.training.recipe import recipe
     from whylight.training.train import train
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 __all__ = [
     "Example",
     "Explanation",
