@@ -346,3 +346,20 @@ def test_random_scores_are_standard_normal() -> None:
 def test_settings_that_mean_nothing_are_refused(method: Callable[..., Floats], setting: dict[str, float]) -> None:
     with pytest.raises(SettingError, match=next(iter(setting))):
         method(additive(), **METHODS[method.__name__].complete_settings(setting))
+
+
+@pytest.mark.parametrize("n", [4, 6, 13, 17])
+def test_kernel_shap_of_few_coalitions_is_finite_and_complete_whatever_the_game(n: int) -> None:
+    slopes = np.random.default_rng(n).normal(size=n)
+    games = {
+        "constant": game(lambda keep: np.full(len(keep), 3.0), n),
+        "additive": game(lambda keep: keep @ slopes, n),
+        "bent": game(lambda keep: np.tanh(keep @ slopes), n),
+        "a step": game(lambda keep: (keep @ slopes > 0).astype(float), n),
+    }
+    for name, one in games.items():
+        for samples in range(2 * n, 3 * n):
+            scores = kernel_shap(one, samples=samples)
+            np.testing.assert_allclose(scores.sum(), one.full[0] - one.empty[0], atol=1e-9)
+            if name in {"constant", "additive"}:
+                np.testing.assert_allclose(scores[0], slopes if name == "additive" else 0, atol=1e-6)

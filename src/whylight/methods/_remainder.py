@@ -62,7 +62,8 @@ def _one(signs: Floats, values: Floats, weights: Floats, inner: Floats, t: float
     linear = np.linalg.solve(signs.T @ weighted, weighted.T)  # [features, points]: values -> slopes
     projected = inverse - weighted @ linear
     amounts = projected @ values
-    left_out = amounts / np.diag(projected)[:, None]
+    kept = np.diag(projected) > ROUNDING * np.diag(inverse)  # a point that alone determines something misses nothing
+    left_out = np.divide(amounts, np.diag(projected)[:, None], out=np.zeros_like(amounts), where=kept[:, None])
     shapley = 2 * linear @ values + _shapley_of_covariance(signs, t).T @ amounts
     return shapley.T, weights @ left_out**2
 
