@@ -27,8 +27,8 @@ import tiny
 import whylight as wl
 from whylight.core.errors import WhylightError
 from whylight.core.identity import Identity
-from whylight.models.load import quiet
 from whylight.models.prepare import Prepared
+from whylight.models.quiet import quiet
 from whylight.report import page, run_page
 from whylight.run import book
 from whylight.store import runs

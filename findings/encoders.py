@@ -11,7 +11,7 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoModel, ModernBertConfig, PreTrainedTokenizerFast
 
-from whylight.models.load import quiet
+from whylight.models.quiet import quiet
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 

@@ -14,7 +14,7 @@ from whylight.core.example import Example
 from whylight.core.explanation import Explanation
 from whylight.core.labels import ScoreSpace, Target
 from whylight.core.registry import METHODS
-from whylight.facade.compatible import obstacle
+from whylight.facade.compatible import compatible, obstacle
 from whylight.facade.explain import explain
 from whylight.views.classifier import Request
 
@@ -57,6 +57,13 @@ def encode(clf: Any, text: str, pair: str | None = None, *, unit: Unit = "word",
 def request(clf: Any, space: ScoreSpace = "logit") -> Request:
     """Ask for all labels."""
     return Request(tuple(Target(i, name) for i, name in enumerate(clf.labels.names)), space)
+
+
+def warm(clf: Any) -> Any:
+    """Have a classifier tried and asked twice, as happens once, before rows are counted."""
+    compatible(clf)
+    explain(clf, "a good film", method="random")
+    return clf
 
 
 def plain_logits(clf: Any, text: str, pair: str | None = None) -> Any:

@@ -46,7 +46,7 @@ def document(clf: Any, encoded: Encoded) -> tuple[Tensor, Tensor]:
         handle = table.register_forward_hook(lambda _module, _args, _out, own=own: own[None])
         try:
             row = torch.as_tensor(window.ids)[None]
-            types = {"token_type_ids": torch.as_tensor(window.types)[None]} if quick.takes_types(clf.model) else {}
+            types = {"token_type_ids": torch.as_tensor(window.types)[None]} if "token_type_ids" in clf.keys else {}
             logits.append(clf.model(input_ids=row, attention_mask=torch.ones_like(row), **types).logits[0])
         finally:
             handle.remove()

@@ -91,7 +91,7 @@ def test_game_and_gradient_view_agree_on_every_score_space(architecture: str, sp
 def test_a_baseline_is_what_the_remover_of_that_name_leaves(architecture: str, name: Any) -> None:
     clf = quick.classifier(architecture)
     assert set(clf.removers) - {"delete"} == set(
-        clf.gradient_view(quick.encode(clf, "a"), quick.request(clf))._baselines
+        clf.gradient_view(quick.encode(clf, "a"), quick.request(clf)).baselines
     )
     if name not in clf.removers:
         assert (architecture, name) in {("llama", "mask"), ("llama", "pad")}

@@ -136,7 +136,7 @@ def count_rows(clf: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("remover", ["mask", "delete", "zero"])
 def test_each_distinct_row_is_computed_once(remover: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    clf = tiny.classifier("bert")
+    clf = quick.warm(tiny.classifier("bert"))
     sizes = count_rows(clf, monkeypatch)
     encoded = quick.encode(clf, "good plot drags")
     cache: dict[bytes, Any] = {}
@@ -153,7 +153,7 @@ def test_each_distinct_row_is_computed_once(remover: str, monkeypatch: pytest.Mo
 
 
 def test_deleting_either_of_two_equal_neighbours_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    clf = tiny.classifier("bert")
+    clf = quick.warm(tiny.classifier("bert"))
     sizes = count_rows(clf, monkeypatch)
     explanation = quick.run(clf, "very very good", "occlusion", remover="delete")
     assert sum(sizes) == 3
@@ -162,7 +162,7 @@ def test_deleting_either_of_two_equal_neighbours_is_one_row(monkeypatch: pytest.
 
 
 def test_methods_of_one_text_share_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    clf = tiny.classifier("bert")
+    clf = quick.warm(tiny.classifier("bert"))
     sizes = count_rows(clf, monkeypatch)
     found = tiny_explain(clf, "good plot drags", ["occlusion", "kernel_shap"])
     assert sum(sizes) == 2**3

@@ -9,7 +9,7 @@ from torch import nn
 
 import quick
 import tiny
-from whylight.core.errors import IncompatibleError
+from whylight.core.errors import IncompatibleError, ModelError
 from whylight.facade.evaluate import measure
 from whylight.models.load import load
 
@@ -140,12 +140,11 @@ def test_explaining_inside_inference_mode_works(method: str, architecture: str) 
         assert torch.is_inference_mode_enabled()
 
 
-@pytest.mark.parametrize("method", ["occlusion", "integrated_gradients", "attention"])
-def test_a_model_made_in_inference_mode_is_refused_by_that(method: str) -> None:
+def test_a_model_made_in_inference_mode_is_refused_by_that() -> None:
     with torch.inference_mode():
         model = tiny.model("bert")
-    with pytest.raises(IncompatibleError, match=r"made inside torch\.inference_mode\(\)"):
-        quick.run(load(model, tiny.tokenizer()), quick.TEXT, method)
+    with pytest.raises(ModelError, match=r"made inside torch\.inference_mode\(\)"):
+        load(model, tiny.tokenizer())
 
 
 @every_method

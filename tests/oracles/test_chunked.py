@@ -173,7 +173,7 @@ def test_little_memory_changes_no_number(architecture: str, memory: int, monkeyp
 def test_methods_and_metrics_of_a_case_encode_each_distinct_chunk_once(
     architecture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clf = tiny.classifier(architecture, num_labels=LABELS)
+    clf = quick.warm(tiny.classifier(architecture, num_labels=LABELS))
     sizes = count_rows(clf, monkeypatch)
     case = open_case(clf, Example(TEXT))
     n_chunks = len(case.encoded.windows[0].cut(tiny.CHUNK))
@@ -199,7 +199,7 @@ def test_methods_and_metrics_of_a_case_encode_each_distinct_chunk_once(
 def test_occlusion_encodes_a_chunk_a_word_and_the_document_once(
     architecture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clf = tiny.classifier(architecture, num_labels=LABELS)
+    clf = quick.warm(tiny.classifier(architecture, num_labels=LABELS))
     sizes = count_rows(clf, monkeypatch)
     explanation = quick.run(clf, TEXT, "occlusion", target="all")
     blocks = quick.encode(clf, TEXT).blocks
@@ -253,7 +253,7 @@ def test_gradients_a_few_chunks_at_a_time_are_those_of_the_network(architecture:
 def test_gradients_hold_the_activations_of_a_few_chunks_only(
     architecture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clf = tiny.classifier(architecture, num_labels=LABELS)
+    clf = quick.warm(tiny.classifier(architecture, num_labels=LABELS))
     clf.engine.token_budget = 2 * tiny.CHUNK
     sizes = count_rows(clf, monkeypatch)
     explanation = quick.run(clf, TEXT, "input_x_gradient", target="all")

@@ -204,7 +204,7 @@ def test_a_model_is_left_as_it_was_when_a_layer_fails_as_it_is_recorded(
     method: str, architecture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = tiny.model(architecture).train()
-    clf = load(model, tiny.tokenizer(tiny.style_of(architecture)))
+    clf = quick.warm(load(model, tiny.tokenizer(tiny.style_of(architecture))))
     before = quick.snapshot(model)
     norms = [module for module in model.modules() if isinstance(module, nn.LayerNorm)]
     last = norms[-2 if architecture == "plm_ca" else -1]  # behind a layer's MLP

@@ -203,7 +203,7 @@ def test_bad_data_is_refused_in_one_sentence(start: Path, tmp_path: Path) -> Non
         ("'rationale_attention' needs rationales", recipe("rationale_attention"), (data, without_rationales(dev))),
         ("label 'neutral', which no training text has", recipe(), (data, strange)),
         ("nothing to tell apart", recipe(), (one, one)),
-        ("both the training and the validation", recipe(), (data, data)),
+        ("training texts are in the validation data", recipe(), (data, data)),
     ):
         with pytest.raises(InputError, match=sentence):
             train(start, *both, asked, out=tmp_path / "out", progress=False)

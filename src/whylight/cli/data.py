@@ -1,12 +1,12 @@
 """The data that commands are asked about, and what is said of them."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from whylight.cli.explain import parse_settings
 from whylight.core.errors import SettingError
+from whylight.facade.console import complain
 
 if TYPE_CHECKING:
     from whylight.data.dataset import Dataset
@@ -32,4 +32,4 @@ def say_losses(*data: "Dataset") -> None:
     """Say what is in the files but not in the records, which no table shows."""
     for one in data:
         for note in one.losses:
-            sys.stderr.write(f"whylight: {one.name} {one.split}, {note}.\n")
+            complain(f"{one.name} {one.split}, {note}.")

@@ -15,7 +15,7 @@ from whylight.core.estimate import Estimate, Item
 from whylight.core.limits import limited
 from whylight.core.printable import one_line
 from whylight.core.progress import Listener, hearing, listening
-from whylight.facade.console import Console, words
+from whylight.facade.console import Console, complain, words
 
 PATIENCE = 2.0
 """Seconds before a bar appears."""
@@ -48,7 +48,7 @@ def progress_bar(total: int, *, shown: bool, plan: Sequence[Item] | None = None)
 
 
 def _write(sentence: str) -> None:
-    sys.stderr.write(f"whylight: {sentence}\n")
+    complain(sentence)
 
 
 class _Ears:

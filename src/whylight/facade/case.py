@@ -1,6 +1,8 @@
 """A case: one example in front of one classifier, with everything that its explanations share."""
 
+from collections.abc import MutableMapping
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,6 +16,10 @@ from whylight.views.meter import Meter
 
 SAME = 1e-4
 """Logits that lie no further apart, beside a logit of 1, are the same answer: rounding reaches about 1e-6."""
+
+
+_ANSWERS: MutableMapping[Classifier, list[str]] = WeakKeyDictionary()
+"""What was found when a classifier was asked about its first text once more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +63,9 @@ def open_case(classifier: Classifier, example: Example, *, unit: Unit = "word", 
         predicted=classifier.labels.above_threshold(probabilities),
         threshold=classifier.labels.threshold if classifier.labels.head == "sigmoid" else None,
     )
-    notes = (*_repeated_names(classifier), *_other_answers(classifier, encoded, cache))
+    if classifier not in _ANSWERS:
+        _ANSWERS[classifier] = _other_answers(classifier, encoded, cache)
+    notes = (*_repeated_names(classifier), *_ANSWERS[classifier])
     return Case(classifier, encoded, long, prediction, cache, notes)
 
 

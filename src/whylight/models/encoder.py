@@ -177,17 +177,17 @@ class TransformerClassifier:
     def finding(self, view: type) -> str | None:
         """Return what is wrong with a kind of view of this model, or None; found out by trying, once."""
         if view not in self._findings:
-            wrong = trial.inference_tensors(self.model)
             attempt = trial.TRIALS.get(view)
-            if wrong is None and attempt is not None:
-                wrong = trial.outcome(lambda: attempt(self))
+            wrong = None if attempt is None else trial.outcome(lambda: attempt(self))
             self._findings[view] = None if wrong is None else f"that of '{self.architecture}' is not right: {wrong}"
         return self._findings[view]
 
     @cached_property
     def keys(self) -> frozenset[str]:
         """What the tokenizer returns and the model takes."""
-        return frozenset(name for name in self.tokenizer("a") if self._takes_anything or name in self._accepted)
+        with held(self.tokenizer):
+            returned = list(self.tokenizer("a"))
+        return frozenset(name for name in returned if self._takes_anything or name in self._accepted)
 
     @cached_property
     def company(self) -> Company:

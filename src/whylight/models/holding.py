@@ -38,12 +38,12 @@ def held(owner: Any) -> Iterator[None]:  # noqa: ANN401  a model or a tokenizer
 
 
 def _lock_of(owner: Any) -> Any:  # noqa: ANN401  the type of a reentrant lock has no name
-    shared = _word_table(owner) if isinstance(owner, nn.Module) else None
+    shared = word_table(owner) if isinstance(owner, nn.Module) else None
     with _guard:
         return _locks.setdefault(owner if shared is None else shared, RLock())
 
 
-def _word_table(model: Any) -> nn.Module | None:  # noqa: ANN401  any transformers model
+def word_table(model: Any) -> nn.Module | None:  # noqa: ANN401  any transformers model
     """Return the table of word embeddings, which two models have in common if they share an encoder."""
     try:
         table = model.get_input_embeddings()

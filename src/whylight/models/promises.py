@@ -15,6 +15,7 @@ from whylight.core.labels import DEFAULT_THRESHOLD, Head, Labels
 from whylight.models import networks
 from whylight.models.encoder import TransformerClassifier, one_row
 from whylight.models.folder import label_fault, reason
+from whylight.models.holding import word_table
 from whylight.models.networks.encoders import first_position
 from whylight.models.reading import is_failure
 from whylight.models.unchanged import unchanged
@@ -38,7 +39,7 @@ def check(model: Any, tokenizer: Any) -> None:  # noqa: ANN401  transformers' ow
             "the model was made inside torch.inference_mode(), so it cannot be differentiated; "
             "load it outside, or pass copy.deepcopy(model) made outside."
         )
-    rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    rows = getattr(word_table(model), "num_embeddings", None)
     highest = max(tokenizer.get_vocab().values(), default=0)
     if rows is not None and highest >= rows:
         raise ModelError(
