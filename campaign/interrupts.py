@@ -6,6 +6,7 @@ A moment is a line of this package or of `contextlib`, in which most clean-ups r
 import random
 import signal
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -58,38 +59,58 @@ def explained(clf: Any, method: str, moments: Moments) -> bool:
     return False
 
 
+@dataclass(frozen=True)
+class Subject:
+    """A model to interrupt: what every method should say of it, and how many moments each has."""
+
+    architecture: str
+    model: Any
+    clf: Any
+    expected: dict[str, Any]
+    moments: dict[str, int]
+
+
+def opened(architecture: str) -> Subject:
+    """Open a model as in the middle of training, and run every method on it once."""
+    model = tiny.model(architecture).train()
+    next(iter(model.parameters())).requires_grad_(requires_grad=False)
+    clf = load(model, tiny.tokenizer(tiny.style_of(architecture)))
+    methods = [name for name, reason in wl.compatible(clf).items() if reason is None and name != "random"]
+    expected = {name: quick.run(clf, quick.TEXT, name, target="all").scores for name in methods}
+    moments = {name: Moments() for name in methods}
+    for name, counter in moments.items():
+        explained(clf, name, counter)
+    return Subject(architecture, model, clf, expected, {name: counter.seen for name, counter in moments.items()})
+
+
+def changed(subject: Subject, before: dict[str, Any]) -> list[str]:
+    """Say what of a model is not as it was, and which of its explanations are not."""
+    after = quick.snapshot(subject.model)
+    found = [f"'{key}' has changed" for key in before if before[key] != after[key]]
+    for method, scores in subject.expected.items() if not found else ():
+        if not np.array_equal(quick.run(subject.clf, quick.TEXT, method, target="all").scores, scores):
+            found.append(f"{method} has another result afterwards")
+    return found
+
+
 def campaign(scale: float, seed: int) -> Outcome:
-    """Interrupt every method on several models at random moments."""
+    """Interrupt every method on several models at random moments; a model that was damaged is left."""
     chance = random.Random(seed)
     count, stopped, violations = max(20, round(INTERRUPTS * scale)), 0, []
-    before_all = signal.signal(signal.SIGINT, signal.default_int_handler)
-    opened = []
-    for architecture in ARCHITECTURES:
-        model = tiny.model(architecture).train()
-        next(iter(model.parameters())).requires_grad_(requires_grad=False)
-        clf = load(model, tiny.tokenizer(tiny.style_of(architecture)))
-        methods = [name for name, reason in wl.compatible(clf).items() if reason is None and name != "random"]
-        expected = {name: quick.run(clf, quick.TEXT, name, target="all").scores for name in methods}
-        lengths = {name: Moments() for name in methods}
-        for name, moments in lengths.items():
-            explained(clf, name, moments)
-        opened.append((architecture, model, clf, expected, lengths))
-    snapshots = [quick.snapshot(model) for _, model, *_ in opened]
+    own = signal.signal(signal.SIGINT, signal.default_int_handler)
+    subjects = [opened(architecture) for architecture in ARCHITECTURES[: 5 if scale >= 1 else 3]]
+    before = {subject.architecture: quick.snapshot(subject.model) for subject in subjects}
     for number in range(count):
-        (architecture, model, clf, _, lengths), before = (some[number % len(opened)] for some in (opened, snapshots))
-        method = chance.choice(list(lengths))
-        moment = chance.randint(1, lengths[method].seen)
-        stopped += explained(clf, method, Moments(moment))
-        after = quick.snapshot(model)
-        violations += [
-            f"{method} on {architecture}, moment {moment}: '{key}' has changed"
-            for key in before
-            if before[key] != after[key]
-        ]
-    for architecture, _, clf, expected, _ in opened:
-        for method, scores in expected.items():
-            if not np.array_equal(quick.run(clf, quick.TEXT, method, target="all").scores, scores):
-                violations.append(f"{method} on {architecture}: another result after the interrupts")
-    if signal.signal(signal.SIGINT, before_all) is not signal.default_int_handler:
+        subject = subjects[number % len(subjects)]
+        method = chance.choice(list(subject.moments))
+        moment = chance.randint(1, subject.moments[method])
+        stopped += explained(subject.clf, method, Moments(moment))
+        every = number >= count - len(subjects)
+        known = before[subject.architecture]
+        found = changed(subject, known) if every else changed(replace(subject, expected={}), known)
+        violations += [f"{method} on {subject.architecture}, moment {moment}: {one}" for one in found]
+        if found:
+            break
+    if signal.signal(signal.SIGINT, own) is not signal.default_int_handler:
         violations.append("the handler of interrupts is not the one from before")
     return Outcome({"interrupts": count, "in the middle of the work": stopped}, violations)

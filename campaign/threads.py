@@ -49,7 +49,7 @@ def campaign(scale: float, seed: int) -> Outcome:
     """Try every method on every model."""
     inputs = texts(max(THREADS, round(TEXTS * scale)), random.Random(seed))
     calls, violations = 0, []
-    for name, opened in MODELS.items() if scale >= 1 else list(MODELS.items())[1:]:
+    for name, opened in MODELS.items() if scale >= 1 else list(MODELS.items())[1:2]:
         model, tokenizer = opened()
         model.train()
         next(iter(model.parameters())).requires_grad_(requires_grad=False)

@@ -11,10 +11,10 @@ import quick
 import tiny
 from whylight.core.errors import InputError, SettingError, WhylightError
 from whylight.core.labels import Labels
-from whylight.facade.compatible import compatible
 from whylight.facade.explain import explain
 from whylight.models.load import load
 from whylight.run.one import gold_index
+from whylight.views.game import Game
 
 CHANGES = "answers the same text differently each time"
 
@@ -65,7 +65,7 @@ def test_the_second_question_is_not_counted() -> None:
 
 def test_the_second_question_of_a_long_text_is_one_window() -> None:
     clf = tiny.classifier("bert")
-    compatible(clf)
+    clf.finding(Game)
     rows = list[int]()
     real = clf.engine._forward
     clf.engine._forward = lambda batch: (rows.append(len(batch)), real(batch))[1]

@@ -29,13 +29,13 @@ def scores(clf: Any, method: str, text: str) -> tuple[bytes, int]:
     return np.round(found.scores, 6).tobytes(), found.provenance.forward_passes
 
 
-@pytest.mark.parametrize("architecture", ["bert", "llama", "plm_ca", "deberta", "bigbird"])
+@pytest.mark.parametrize("architecture", ["bert", "plm_ca", "bigbird"])
 def test_threads_that_share_a_model_get_what_one_thread_gets(architecture: str) -> None:
     model = in_training(architecture)
     tokenizer = tiny.tokenizer(tiny.style_of(architecture))
     classifiers = [load(model, tokenizer), load(model, tokenizer)]
     methods = [name for name, reason in compatible(classifiers[0]).items() if reason is None]
-    work = [(method, text) for text in TEXTS[: 4 if architecture == "bert" else 2] for method in methods]
+    work = [(method, text) for text in TEXTS[:2] for method in methods]
     before = quick.snapshot(model)
     serial = [scores(classifiers[0], *one) for one in work]
     start = Barrier(THREADS)

@@ -46,7 +46,7 @@ def finished(folder: Path, identity: Identity) -> Trained | None:
                 shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
             if known["unmet"]:
                 raise UnmetError(_unmet_sentence(known, folder))
-            return Trained(folder, known | {"validation": Values(known["validation"])})
+            return Trained(folder, known | {"validation": Values(known.get("validation", {}))})
         # a kill may come between the model and its receipt; the training goes on then, and ends at the same model
         if (folder / "config.json").is_file() and not is_started(folder):
             raise InputError(f"'{folder}' holds a model already; name another folder.")
