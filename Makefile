@@ -19,7 +19,7 @@ test-slow: $(INSTALLED)  ## the tests that take minutes
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
 campaign: $(INSTALLED)  ## every promise tried on many random and hostile inputs; up to an hour
-	$(BIN)/python campaign/run.py
+	$(BIN)/python campaign/run.py --jobs $(WORKERS)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
