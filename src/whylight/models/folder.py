@@ -48,6 +48,11 @@ def reason(error: BaseException) -> str:
     return line if line.endswith(".") else f"{line}."
 
 
+def is_failure(error: BaseException) -> bool:
+    """Say whether something went wrong, as opposed to a wish to stop; a panic of the tokenizers is no `Exception`."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
 def existing(path: str) -> Path | None:
     """Return the folder that a name stands for, or None where it can only be the id of a model on the hub."""
     if not path.strip() or "\0" in path:

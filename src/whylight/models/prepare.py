@@ -14,12 +14,11 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from whylight.core.errors import ModelError, WhylightError
 from whylight.models import networks
-from whylight.models.folder import check_folder, existing, reason, shown
+from whylight.models.folder import check_folder, existing, is_failure, reason, shown
 from whylight.models.load import BUNDLED, BUNDLED_NAME
 from whylight.models.networks import PlmCaForSequenceClassification
 from whylight.models.promises import model_limit
 from whylight.models.quiet import quiet
-from whylight.models.reading import is_failure
 
 Architecture = Literal["auto", "plm_ca"]
 CHUNK = 128

@@ -14,10 +14,9 @@ from whylight.core.example import Example
 from whylight.core.labels import DEFAULT_THRESHOLD, Head, Labels
 from whylight.models import networks
 from whylight.models.encoder import TransformerClassifier, one_row
-from whylight.models.folder import label_fault, reason
+from whylight.models.folder import is_failure, label_fault, reason
 from whylight.models.holding import word_table
 from whylight.models.networks.encoders import first_position
-from whylight.models.reading import is_failure
 from whylight.models.unchanged import unchanged
 
 MINIMUM_TOKENS = 8

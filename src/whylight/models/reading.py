@@ -27,6 +27,7 @@ from whylight.models.folder import (
     check_index,
     check_task,
     existing,
+    is_failure,
     read_object,
     reason,
     shown,
@@ -123,11 +124,6 @@ def loading(path: object) -> Iterator[None]:
         if not is_failure(error):
             raise
         raise ModelError(f"cannot load {shown(path)} as a text classifier: {reason(error)}") from error
-
-
-def is_failure(error: BaseException) -> bool:
-    """Say whether something went wrong, as opposed to a wish to stop; a panic of the tokenizers is no `Exception`."""
-    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
 def _check_hub(path: str, *, local_files_only: bool) -> None:

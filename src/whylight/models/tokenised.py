@@ -17,6 +17,7 @@ from whylight.core.encoded import NO_FEATURE, Encoded, Long, Unit, Window
 from whylight.core.errors import InputError, ModelError
 from whylight.core.example import Example, Span
 from whylight.models import chunking
+from whylight.models.folder import is_failure, reason
 
 Offsets = list[tuple[int, int]]
 Anchors = list[int | None]
@@ -103,10 +104,7 @@ def encode(tokenizer: Any, example: Example, *, unit: Unit, long: Long, limit: i
 def _part(tokenizer: Any, example: Example, number: int, *, unit: Unit, first: int) -> tuple[Part, Offsets]:  # noqa: ANN401
     """Tokenise one text; features are numbered from `first`."""
     text = example.parts[number]
-    # split_special_tokens: a "[SEP]" that a user typed is text, not structure
-    tokens = tokenizer(
-        text, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True, verbose=False
-    )
+    tokens = _tokens(tokenizer, text)
     offsets: Offsets = [(int(start), int(end)) for start, end in tokens["offset_mapping"]]
     anchors: Anchors = [_first_visible(text, start, end) for start, end in offsets]
     own_words = units(example, "word", part=number)
@@ -126,6 +124,17 @@ def _part(tokenizer: Any, example: Example, number: int, *, unit: Unit, first: i
         if _several(starts, anchor, end) and (odd or any(map(str.isalnum, text[start:end])))
     ]
     return Part(np.asarray(tokens["input_ids"], dtype=np.int64), owners, boundaries, joint), features
+
+
+def _tokens(tokenizer: Any, text: str) -> Any:  # noqa: ANN401  transformers' own types
+    # split_special_tokens: a "[SEP]" that a user typed is text, not structure
+    options = {"add_special_tokens": False, "return_offsets_mapping": True, "split_special_tokens": True}
+    try:
+        return tokenizer(text, verbose=False, **options)
+    except BaseException as error:  # the tokenizers raise nothing more special
+        if not is_failure(error):
+            raise
+        raise ModelError(f"the tokenizer cannot read the text: {reason(error)}") from error
 
 
 def _several(starts: list[int], anchor: int | None, end: int) -> bool:
