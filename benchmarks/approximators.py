@@ -41,8 +41,8 @@ class Table:
 
     def __call__(self, present: np.ndarray) -> Floats:
         """Return the values `[coalitions]` of presences `[coalitions, n]`."""
-        rows = (np.asarray(present) > 0.5) @ (1 << np.arange(self.n))
-        self.read.update(np.atleast_1d(rows).tolist())  # some peers ask for one coalition, without a batch
+        rows = (np.atleast_2d(present) > 0.5) @ (1 << np.arange(self.n))  # some ask for one, without a batch
+        self.read.update(rows.tolist())
         return np.asarray(self.values[rows])
 
     def game(self) -> Game:
@@ -120,7 +120,6 @@ ALL: dict[str, Approximate] = {
     "shapiq InconsistentKernelSHAPIQ, order 2, paired": _shapiq("InconsistentKernelSHAPIQ", **SECOND, **PAIRED),
     "shapiq SVARM": _shapiq("SVARM"),
     "shapiq SVARM, paired": _shapiq("SVARM", **PAIRED),
-    "shapiq SVARMIQ, order 2, paired": _shapiq("SVARMIQ", **SECOND, **PAIRED),
     "shapiq PermutationSamplingSV": _shapiq("PermutationSamplingSV"),
     "shapiq StratifiedSamplingSV": _shapiq("StratifiedSamplingSV"),
     "shapiq OwenSamplingSV": _shapiq("OwenSamplingSV"),
@@ -136,18 +135,21 @@ def estimate(approximate: Approximate, values: Floats, count: int, seed: int) ->
         count: Evaluations.
         seed: For the draw.
     """
-    best, spent, budget = None, 0, count
+    best, spent, budget, step = None, 0, count, 2 * count
     for _ in range(ROUNDS):
         table = Table(values)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # those of peers
             found = approximate(table, budget, seed)
-        if len(table.read) > count:
+        if len(table.read) <= count:
+            best, spent = found, len(table.read)
+            step = min(step, max(count - spent, 2 * table.n + 1))
+            budget += step
+        else:
+            step //= 2
+            budget -= step
+        if spent == count or step < table.n:
             break
-        best, spent = found, len(table.read)
-        if spent == count:
-            break
-        budget += max(count - spent, 2 * table.n + 1)
     if best is None:
         raise ValueError(f"it read {len(table.read)} coalitions where {count} were allowed")
     return best, spent

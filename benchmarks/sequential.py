@@ -53,7 +53,7 @@ def sequential() -> list[Result]:
     view = classifier.gradient_view(encoded, Request((Target(1, "positive"),), "logit"))
     poolings: tuple[Pooling, ...] = ("sum", "l2")
     ours = [partial(sequential_integrated_gradients, view, pooling=pooling) for pooling in poolings]
-    turns = take_turns([partial(token_loop, view, STEPS), *ours], rounds=5)
+    turns = take_turns([partial(token_loop, view, STEPS), *ours], rounds=3)
     reference = token_loop(view, REFERENCE_STEPS)
     results = []
     for number, (pooling, work) in enumerate(zip(poolings, ours, strict=True), start=1):
