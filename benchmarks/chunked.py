@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from clock import Result, at_least, at_most, for_orientation, seconds, take_turns
 from memory import peak_megabytes
-from subjects import bundled
+from subjects import bundled, embeddings_replaced
 from torch import Tensor
 from transformers import AutoModel, BertConfig
 
@@ -24,7 +24,6 @@ from whylight.models.chunked import ChunkedClassifier
 from whylight.models.load import load
 from whylight.models.networks import PlmCaForSequenceClassification
 from whylight.models.networks.plm_ca import cut_chunks
-from whylight.models.unchanged import word_embeddings
 
 LABELS, EXPLAINED = 50, 15
 TOKENS = 6000
@@ -119,5 +118,5 @@ def forward_and_backward() -> None:
     model = classifier().model.requires_grad_(requires_grad=False)
     ids = torch.as_tensor(classifier().tokenizer(document(), verbose=False)["input_ids"])[None]
     leaf = model.get_input_embeddings()(ids).detach().requires_grad_(requires_grad=True)
-    with word_embeddings(model, lambda _out: cut_chunks(leaf, size=model.config.chunk_size)[0]):
+    with embeddings_replaced(model, lambda _out: cut_chunks(leaf, size=model.config.chunk_size)[0]):
         torch.autograd.grad(model(ids).logits[0, 0], leaf)

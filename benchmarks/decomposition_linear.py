@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from chunked import EXPLAINED, classifier as chunked_classifier, document, forward_and_backward
 from clock import Result, at_most, for_orientation, take_turns
-from subjects import bundled
+from subjects import bundled, embeddings_replaced
 from transformers import AutoModelForSequenceClassification, BertConfig
 
 from whylight.core.example import Example
@@ -22,7 +22,7 @@ from whylight.core.registry import METHODS
 from whylight.facade.case import Case, open_case
 from whylight.facade.explain import Options, explain_case
 from whylight.models.load import load
-from whylight.models.unchanged import unchanged, word_embeddings
+from whylight.models.unchanged import unchanged
 from whylight.views.classifier import Classifier
 
 LENGTHS = (128, 512, 1024)
@@ -72,7 +72,7 @@ def _pass(case: Case) -> None:
     model = _base().model
     ids = torch.as_tensor(case.encoded.windows[0].ids)[None]
     leaf = model.get_input_embeddings()(ids).detach().requires_grad_(requires_grad=True)
-    with unchanged(model), word_embeddings(model, lambda _out: leaf):
+    with unchanged(model), embeddings_replaced(model, lambda _out: leaf):
         torch.autograd.grad(model(ids).logits[0, 0], leaf)
 
 

@@ -1,10 +1,11 @@
 """What the benchmarks run on: the bundled model, texts written for them, and the same game in a peer's words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
-from transformers import AutoConfig, AutoModelForSequenceClassification
+from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel
 
 import whylight as wl
 from whylight.core.encoded import Encoded
@@ -84,3 +85,13 @@ def peer_function(classifier: TransformerClassifier, encoded: Encoded) -> Callab
         return out
 
     return logits
+
+
+@contextmanager
+def embeddings_replaced(model: PreTrainedModel, replace: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """Put something else in the place of the word embeddings, by a plain hook: what a bare measurement needs."""
+    handle = model.get_input_embeddings().register_forward_hook(lambda _module, _args, output: replace(output))
+    try:
+        yield
+    finally:
+        handle.remove()

@@ -1,25 +1,20 @@
 """One classifier in several threads: what the lock on a model costs, and what threads bring.
 
-- The price: one thread with the lock against one without. The second classifier has a model of its own, first used
-  while `whylight.models.unchanged` gets a lock that locks nothing: what keeps locks by model keeps that one for it.
+- The price: one thread with the lock against one without, where `held` does nothing.
 - What threads bring: explanations a second of 1, 2 and 4 threads that share a classifier. One at a time works on a
   model, and torch has several cores at work for each: about 1 is par, and what is left is work outside the model.
 """
 
-import threading
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import partial
-from types import SimpleNamespace
-from typing import Self
 from unittest.mock import patch
 
 from clock import Result, at_most, for_orientation, take_turns
 from subjects import SENTENCES, bundled
 
 import whylight as wl
-from whylight.models import unchanged
+from whylight.models import encoder, lookups, unchanged
 from whylight.models.encoder import TransformerClassifier
 
 METHODS = ("occlusion", "integrated_gradients", "attingrad")
@@ -29,36 +24,16 @@ ROUNDS_OF_THREADS = 5
 EACH = 8
 
 
-class NoLock:
-    """Looks like a lock, and locks nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        """Do nothing."""
-
-    def acquire(self, *_args: object, **_settings: object) -> bool:
-        """Do nothing."""
-        return True
-
-    def release(self) -> None:
-        """Do nothing."""
-
-
 def threads() -> list[Result]:
     """Measure both."""
     return [*_price(), *_throughput()]
 
 
 def _price() -> list[Result]:
-    locked, free = bundled(), bundled()
-    with _without_lock() as found:
-        _explain(free, 1)
-    turns = take_turns([partial(_explain, locked, 1), partial(_explain, free, 1)], rounds=ROUNDS)
+    classifier = bundled()
+    works = [partial(_explain, classifier, 1), partial(_explain_freely, classifier)]
+    turns = take_turns(works, rounds=ROUNDS)
     detail = f"{1000 * turns.median(0):.0f} ms for {', '.join(METHODS)}"
-    if not found:
-        detail += "; no lock was found"
     return [at_most("lock on a model, with / without, one thread", turns.ratio(0, 1), 1.05, detail)]
 
 
@@ -86,15 +61,9 @@ def _explain(classifier: TransformerClassifier, count: int) -> None:
             one.result()
 
 
-@contextmanager
-def _without_lock() -> Iterator[bool]:
-    """Make locks that lock nothing inside the block; tells whether there is a place where locks are made."""
-    named = "RLock" in vars(unchanged)
-    qualified = vars(unchanged).get("threading") is threading
-    shim = SimpleNamespace(**{**vars(threading), "RLock": NoLock})
-    places: list[Callable[[], AbstractContextManager[object]]] = [
-        (lambda: patch.object(unchanged, "RLock", NoLock)) if named else nullcontext,
-        (lambda: patch.object(unchanged, "threading", shim)) if qualified else nullcontext,
-    ]
-    with places[0](), places[1]():
-        yield named or qualified
+def _explain_freely(classifier: TransformerClassifier) -> None:
+    """Make the same explanations, in one thread, without the lock and without care for interrupts."""
+    with ExitStack() as stack:
+        for module in (encoder, lookups, unchanged):
+            stack.enter_context(patch.object(module, "held", lambda _owner: nullcontext()))
+        _explain(classifier, 1)
