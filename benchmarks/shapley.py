@@ -8,7 +8,7 @@ import torch
 from approximators import ALL, OURS, Approximate, estimate
 from captum.attr import KernelShap
 from clock import Result, at_least, at_most, fastest, take_turns
-from shapley_games import Known, known_games, largest_difference
+from shapley_games import Known, known_games
 from subjects import SENTENCES, bundled, fresh_game, peer_function
 from torch import Tensor
 
@@ -62,7 +62,7 @@ def speed() -> list[Result]:
 def error() -> list[Result]:
     """Compare mean squared errors against exact Shapley values, on one table of values a text."""
     games = known_games()
-    results = [at_most("KernelSHAP, stored games differ from the model by", max(map(largest_difference, games)), 1e-4)]
+    results: list[Result] = []
     for count in EVALUATIONS:
         found = {name: _errors(approximate, games, count) for name, approximate in ALL.items()}
         results += [_compared(name, count, found) for name in ALL if name != OURS]
