@@ -6,7 +6,7 @@ cut into the same words by us and by the treebank, and occur in no other benchma
 logit of the label that it predicts, with absent words masked.
 
 `python benchmarks/shapley_games.py FOLDER`, with the treebank in FOLDER, makes `shapley_games.npz` again: 2^n values of
-each text, the i-th of the coalition whose members are the bits of i. It takes minutes. With `--check` some of the stored
+each text, the i-th of the coalition whose members are the bits of i. It takes minutes. With `--check` some stored
 values are held against the model instead. The texts themselves are not kept here: they belong to the treebank.
 """
 
