@@ -8,6 +8,7 @@ import typer
 
 from whylight.cli.data import DropBroken, read, say_losses
 from whylight.cli.explain import parse_head, parse_settings
+from whylight.cli.limits import Budget, MaxMemory
 from whylight.cli.tables import TableFormat, print_evaluation, print_records, print_several
 from whylight.core.limits import limited
 from whylight.facade.console import complain
@@ -82,12 +83,8 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     out: Annotated[
         Path | None, typer.Option(help="Folder for Parquet tables; a stopped run goes on from there.")
     ] = None,
-    budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Refuse work that takes longer, by an early estimate.")
-    ] = None,
-    max_memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Refuse work that takes more memory than this, e.g. 4GB.")
-    ] = None,
+    budget: Budget = None,
+    max_memory: MaxMemory = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Measure methods on a data set: one table with intervals, beside `random` and `human`."""

@@ -9,6 +9,7 @@ from typing import Annotated, cast
 
 import typer
 
+from whylight.cli.limits import Budget, MaxMemory
 from whylight.core import evidence as evidence_rule
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.explanation import Explanation
@@ -89,12 +90,8 @@ def explain(  # noqa: PLR0913  one parameter an option
         int, typer.Option(metavar="N", help="List at most N stretches of text that carry each label; 0 for none.")
     ] = evidence_rule.SPANS,
     out: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
-    budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Refuse work that takes longer, by an early estimate.")
-    ] = None,
-    max_memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Refuse work that takes more memory than this, e.g. 4GB.")
-    ] = None,
+    budget: Budget = None,
+    max_memory: MaxMemory = None,
     head: Annotated[
         str | None, typer.Option(help="softmax, sigmoid or binary, where the model does not say which.")
     ] = None,

@@ -8,6 +8,7 @@ from rich.table import Table
 from whylight.cli.data import DropBroken, read, say_losses
 from whylight.cli.evaluate import DEFAULT_METHODS
 from whylight.cli.explain import parse_head, parse_settings
+from whylight.cli.limits import Budget, MaxMemory
 from whylight.cli.tables import TableFormat, print_records
 from whylight.facade.console import Console, say
 
@@ -62,12 +63,8 @@ def sanity(  # noqa: PLR0913  one parameter an option
     ] = None,
     drop_broken: DropBroken = False,
     output_format: Annotated[TableFormat, typer.Option("--format", help="table, json or csv.")] = TableFormat.table,
-    budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Refuse work that takes longer, by an early estimate.")
-    ] = None,
-    max_memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Refuse work that takes more memory than this, e.g. 4GB.")
-    ] = None,
+    budget: Budget = None,
+    max_memory: MaxMemory = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Draw the model's weights anew, from the head downwards, and see which methods notice."""
