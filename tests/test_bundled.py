@@ -40,6 +40,7 @@ def test_the_model_is_small_and_knows_its_labels(classifier: Any) -> None:
 
 
 @needs_corpus
+@pytest.mark.slow
 def test_its_accuracy_on_the_dev_sentences_is_at_least_86_percent(classifier: Any) -> None:
     dev = sentences("dev")
     assert len(dev) == 872

@@ -105,6 +105,19 @@ def test_a_file_is_one_text_or_one_a_line(cli: Any, tmp_path: Path) -> None:
     assert [json.loads(line)["text"] for line in one_each] == ["A good film.", "A bad film."]
 
 
+def test_a_line_ends_at_a_line_feed_only(cli: Any, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes("A good\u2028film.\r\nA bad\x85film.".encode())
+    rows = cli("explain", "--file", str(path), "--lines", "--method", "occlusion", "--format", "json")[1].split("\n")
+    assert [json.loads(row)["text"] for row in rows if row] == ["A good\u2028film.", "A bad\x85film."]
+
+
+def test_a_file_without_end_is_refused(cli: Any) -> None:
+    code, _, said = cli("explain", "--file", "/dev/zero")
+    assert code == 2
+    assert "longer than 67,108,864 bytes; cut it into several files" in " ".join(said.split())
+
+
 def test_a_pair_is_explained_in_both_parts(cli: Any, folder: Path) -> None:
     arguments = ("--model", str(folder), "--target", "war", "--method", "occlusion", "--format", "json")
     row = json.loads(cli("explain", "a good film", "--pair", "not dull", *arguments)[1])

@@ -207,7 +207,7 @@ def test_memory_that_is_claimed_beyond_what_is_allowed_is_refused_before_it_is_t
 def test_a_process_that_has_grown_too_large_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whylight.core.estimate.LOOK_EVERY", 0.0)
     with pytest.raises(LimitError, match="10MB are allowed"):
-        wl.explain(slow(0.05), TEXT, method="lime", samples=300, max_memory="10MB", progress=False)
+        wl.explain(slow(0.01), TEXT, method="lime", samples=300, max_memory="10MB", progress=False)
 
 
 @pytest.mark.parametrize("text", ["4", "4 apples", "-1GB", "0GB", ""])

@@ -1,6 +1,7 @@
 """The user's model, and the process around it, stay as they were: after success and after an error midway."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -29,6 +30,13 @@ def in_training(architecture: str, **options: Any) -> Any:
     return model
 
 
+@cache
+def subject(architecture: str) -> tuple[Any, Any]:
+    """Such a model and its classifier, for all methods: each must hand it to the next as it got it."""
+    model = in_training(architecture)
+    return model, load(model, tiny.tokenizer(tiny.style_of(architecture)))
+
+
 def failing(linear: nn.Module, *, at: int) -> Callable[..., Any]:
     """A forward that raises at its n-th call."""
     calls, forward = [0], linear.forward
@@ -45,8 +53,7 @@ def failing(linear: nn.Module, *, at: int) -> Callable[..., Any]:
 @every_architecture
 @every_method
 def test_a_model_in_training_is_left_as_it_was(method: str, architecture: str) -> None:
-    model = in_training(architecture)
-    clf = load(model, tiny.tokenizer(tiny.style_of(architecture)))
+    model, clf = subject(architecture)
     before = quick.snapshot(model)
     quick.run(clf, quick.TEXT, method, target="all")
     after = quick.snapshot(model)
@@ -58,8 +65,7 @@ def test_a_model_in_training_is_left_as_it_was(method: str, architecture: str) -
 def test_a_model_is_left_as_it_was_after_an_error_midway(
     method: str, architecture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = in_training(architecture)
-    clf = load(model, tiny.tokenizer(tiny.style_of(architecture)))
+    model, clf = subject(architecture)
     quick.tried(clf, method)
     before = quick.snapshot(model)
     linear = [m for m in model.modules() if isinstance(m, nn.Linear)]
@@ -94,7 +100,7 @@ def test_a_model_is_left_as_it_was_where_an_error_shows_in_trying_it(
 @pytest.mark.parametrize("method", ["occlusion", "integrated_gradients", "attingrad"])
 def test_training_mode_does_not_change_the_answer(method: str, architecture: str) -> None:
     in_evaluation = quick.run(quick.classifier(architecture), quick.TEXT, method)
-    training = load(in_training(architecture), tiny.tokenizer(tiny.style_of(architecture)))
+    _, training = subject(architecture)
     assert quick.run(training, quick.TEXT, method).scores.tobytes() == in_evaluation.scores.tobytes()
 
 

@@ -25,6 +25,7 @@ COUNTS = {
     ("yelp", "yelp_1k"): {"test": 1000},
 }
 SPLITS = [(name, folder, split) for (name, folder), counts in COUNTS.items() for split in counts]
+LARGE = 50_000
 WITH_RATIONALES = {"sst", "eraser", "codiesp", "esnli"}
 
 
@@ -35,7 +36,10 @@ def _load(name: str, folder: str, split: str) -> Dataset:
     return dataset(f"{name}:{SHARED / folder}", split=split)
 
 
-@pytest.mark.parametrize(("name", "folder", "split"), SPLITS)
+@pytest.mark.parametrize(
+    ("name", "folder", "split"),
+    [pytest.param(*case, marks=[pytest.mark.slow] if COUNTS[case[:2]][case[2]] > LARGE else []) for case in SPLITS],
+)
 def test_counts_are_those_of_the_corpus(name: str, folder: str, split: str) -> None:
     data = _load(name, folder, split)
     assert len(data) == COUNTS[name, folder][split]

@@ -15,7 +15,6 @@ import tiny
 import whylight as wl
 from whylight.cli.main import run as command_line
 from whylight.core.errors import InputError, ModelError, SettingError, UnmetError
-from whylight.core.rationale import Rationale
 from whylight.data.dataset import Dataset
 from whylight.training.figures import BY_DOCUMENT, BY_LABEL
 from whylight.training.folder import claimed
@@ -266,21 +265,6 @@ def test_a_loss_that_is_no_number_stops_the_training(start: Path, tmp_path: Path
     with pytest.raises(ModelError, match="not a finite number at step"):
         run(start, tmp_path / "out", recipe("input_gradient_penalty=1e39"))
     assert not (tmp_path / "out" / "config.json").exists()
-
-
-def test_evidence_is_the_tokens_of_marked_words() -> None:
-    from whylight.core.example import Example, Span  # noqa: PLC0415
-    from whylight.data.dataset import Record  # noqa: PLC0415
-    from whylight.training.batches import make_items  # noqa: PLC0415
-
-    record = Record("a", Example("a gripping film"), ("positive",), {"positive": Rationale((Span(0, 2, 10),))})
-    data = Dataset("made", "train", ("negative", "positive"), (record,))
-    (item,) = make_items(data, tiny.tokenizer("bert"), names=data.label_names, limit=64)
-    tokens = tiny.tokenizer("bert").convert_ids_to_tokens(item.ids.tolist())
-    marked = [token for token, own in zip(tokens, item.evidence[0], strict=True) if own]
-    assert "".join(marked).replace("##", "") == "gripping"
-    assert tokens[0] == "[CLS]"
-    assert not item.content[0]
 
 
 @pytest.mark.parametrize(("arguments", "code"), [([], 0), (["--objective", "rationale_atention"], 2)])

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from enum import StrEnum
 from io import StringIO
 from pathlib import Path
@@ -20,6 +21,8 @@ from whylight.report import page, terminal
 from whylight.store import files
 
 PLAIN_WIDTH = 100
+MAX_FILE_BYTES = 64 * 2**20
+"""As long as a record of a data set may be: ten million words."""
 
 
 class Format(StrEnum):
@@ -128,18 +131,27 @@ def _texts(texts: list[str], file: Path | None, *, lines: bool) -> list[str]:
                 'there is nothing to explain; give a text or --file, e.g. whylight explain "A gripping film."'
             )
         return texts
-    try:
-        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read '{file}': {error.strerror}.") from None
-    try:
-        content = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"'{file}' is not UTF-8 (byte {error.start}); convert it first, e.g. with iconv.") from None
-    found = [line for line in content.splitlines() if line.strip()] if lines else [content]
+    content = _read(file)
+    # `splitlines` would also cut at characters that occur inside texts, such as U+2028
+    found = [line.rstrip("\r") for line in content.split("\n") if line.strip()] if lines else [content]
     if not any(one.strip() for one in found):
         raise InputError(f"'{file}' is empty; there is no word to explain.")
     return [*texts, *found]
+
+
+def _read(file: Path) -> str:
+    """Read a file, or standard input, within a bound: a device may have no end."""
+    try:
+        with nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb") as stream:
+            data = stream.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"cannot read '{file}': {error.strerror}.") from None
+    if len(data) > MAX_FILE_BYTES:
+        raise InputError(f"'{file}' is longer than {MAX_FILE_BYTES:,} bytes; cut it into several files.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"'{file}' is not UTF-8 (byte {error.start}); convert it first, e.g. with iconv.") from None
 
 
 def _with_pair(texts: list[str], pair: str | None) -> Sequence[str | tuple[str, str]]:

@@ -173,10 +173,10 @@ class Reading:
         return f"unpacks to more than {self.max_expansion:,} times its size; 'max_expansion' is the setting for more"
 
     def _check_length(self, stream: io.BufferedIOBase, line: bytes) -> None:
-        """Refuse a line that is too long, of which `line` is the beginning; the stream goes on behind it."""
+        """Refuse a line that is too long, of which `line` is the beginning; if it is dropped, go on behind it."""
         if len(line) <= self.max_record_bytes:
             return
-        while line and not line.endswith(b"\n"):
+        while self.drop_broken and line and not line.endswith(b"\n"):
             line = stream.readline(_BLOCK)
         raise Flaw(self.too_long())
 

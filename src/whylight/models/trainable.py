@@ -93,7 +93,7 @@ class EncoderNetwork:
             return read[-1]
 
         inputs: dict[str, Any] = {"input_ids": batch.ids if ids is None else ids, "attention_mask": batch.mask.long()}
-        if self._takes_types and bool(batch.types.any()):  # a table of words may take even zeros for words (GPT-2)
+        if self._takes_types and batch.types is not None:
             inputs["token_type_ids"] = batch.types
         with mode(self.model, train=train), word_embeddings(self.model, hook):
             output = self.model(**inputs, **options)

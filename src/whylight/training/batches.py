@@ -30,14 +30,14 @@ class Item:
 
     Attributes:
         ids: Token ids.
-        types: Token type ids.
+        types: Token type ids, if the tokenizer gives them.
         content: Tokens that belong to a word.
         labels: Numbers of its labels.
         evidence: Marked tokens of each of those labels, `[labels, tokens]`.
     """
 
     ids: Ints
-    types: Ints
+    types: Ints | None
     content: Bools
     labels: tuple[int, ...]
     evidence: Bools
@@ -46,10 +46,11 @@ class Item:
 def make_items(data: Dataset, tokenizer: Any, *, names: Sequence[str], limit: int) -> list[Item]:  # noqa: ANN401
     """Encode a data set for a model with these labels."""
     numbers = {name: number for number, name in enumerate(names)}
-    return [_item(record, tokenizer, numbers, limit) for record in data]
+    typed = "token_type_ids" in tokenizer("a")  # to a table of words even zeros are words (XLM)
+    return [_item(record, tokenizer, numbers, limit, typed=typed) for record in data]
 
 
-def _item(record: Record, tokenizer: Any, numbers: Mapping[str, int], limit: int) -> Item:  # noqa: ANN401
+def _item(record: Record, tokenizer: Any, numbers: Mapping[str, int], limit: int, *, typed: bool) -> Item:  # noqa: ANN401
     encoded = encode(tokenizer, record.example, unit="word", long="truncate", limit=limit)
     window = encoded.windows[0]
     content = window.feature != NO_FEATURE
@@ -58,7 +59,8 @@ def _item(record: Record, tokenizer: Any, numbers: Mapping[str, int], limit: int
         if label in record.rationales:
             marks = record.rationales[label].marks(encoded.spans)
             evidence[row, content] = marks[window.feature[content]]
-    return Item(window.ids, window.types, content, tuple(numbers[name] for name in record.labels), evidence)
+    types = window.types if typed else None
+    return Item(window.ids, types, content, tuple(numbers[name] for name in record.labels), evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +85,10 @@ class Collator:
         for place, (example, _, row) in enumerate(pairs):
             own = items[example].evidence[row]
             evidence[place, : len(own)] = own
+        types = [item.types for item in items if item.types is not None]
         return {
             "ids": _stacked([item.ids for item in items], width, fill=self.pad),
-            "types": _stacked([item.types for item in items], width, fill=0),
+            **({"types": _stacked(types, width, fill=0)} if types else {}),
             "mask": _stacked([np.ones(len(item.ids), dtype=bool) for item in items], width, fill=False),
             "content": _stacked([item.content for item in items], width, fill=False),
             "labels": self._labels(items),

@@ -22,23 +22,23 @@ class Batch:
 
     Attributes:
         ids: Token ids, `[examples, tokens]`.
-        types: Token type ids, `[examples, tokens]`.
         mask: Tokens that are no padding, `[examples, tokens]`.
         content: Tokens that belong to a word, so neither special nor padding, `[examples, tokens]`.
         labels: Class of each example `[examples]`, or marks of its labels `[examples, labels]`.
         pair_example: Example of each pair (example, true label), `[pairs]`.
         pair_label: Label of each pair, `[pairs]`.
         evidence: Tokens of words that people marked for a pair, 0 or 1, `[pairs, tokens]`; a row may be empty.
+        types: Token type ids, `[examples, tokens]`, if the tokenizer gives them.
     """
 
     ids: Tensor
-    types: Tensor
     mask: Tensor
     content: Tensor
     labels: Tensor
     pair_example: Tensor
     pair_label: Tensor
     evidence: Tensor
+    types: Tensor | None = None
 
     @property
     def multi_label(self) -> bool:
