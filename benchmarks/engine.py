@@ -17,7 +17,7 @@ SAMPLES = 500
 OCCLUDED_WORDS = 120
 MEDIUM_WORDS = 40
 DELETE_SAMPLES = 200
-ROUNDS = 7
+ROUNDS = 5
 
 
 def rows_of(classifier: TransformerClassifier, work: Callable[[], object]) -> list[Rows]:

@@ -20,6 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 THREADS = 2
+WIDTH = 200
+"""Of the table in a file."""
 SECTIONS: tuple[Callable[[], list[Result]], ...] = (
     engine.overhead,
     engine.shorter_costs_less,
@@ -40,7 +42,8 @@ def main() -> int:
     """Run the sections that are named on the command line, or all, and print one table."""
     torch.set_num_threads(THREADS)
     chosen = [s for s in SECTIONS if not sys.argv[1:] or s.__name__ in sys.argv[1:]]
-    console, results, started = Console(), [], time.perf_counter()
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
+    results, started = list[Result](), time.perf_counter()
     for section in chosen:
         console.print(f"[dim]{section.__module__}.{section.__name__} ...[/]", end=" ")
         begun = time.perf_counter()

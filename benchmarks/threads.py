@@ -19,8 +19,8 @@ from whylight.models.encoder import TransformerClassifier
 
 METHODS = ("occlusion", "integrated_gradients", "attingrad")
 THREADS = (1, 2, 4)
-ROUNDS = 15
-ROUNDS_OF_THREADS = 5
+ROUNDS = 11
+ROUNDS_OF_THREADS = 3
 EACH = 8
 
 

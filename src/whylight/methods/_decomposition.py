@@ -135,7 +135,7 @@ class Decomposition:
         if layer.after_attention is not None:
             self.through(parts, layer.after_attention.at(rows))
         inner = parts if layer.before_mlp is None else self.through(parts.clone(), layer.before_mlp.at(rows))
-        for step in layer.mlp:
+        for step in layer.mlp():
             inner = self.through(inner, step.at(rows))
         parts += inner
         if layer.after_mlp is not None:
@@ -166,7 +166,7 @@ class Decomposition:
 
     def _row_blocks(self, parts: Tensor, layer: Layer) -> Iterator[slice]:
         """Cut rows such that what the MLP makes of them fits."""
-        widest = max(step.weight.shape[0] for step in layer.mlp if isinstance(step, Affine))
+        widest = max(step.weight.shape[0] for step in layer.mlp() if isinstance(step, Affine))
         row = parts.shape[1] * (2 * parts.shape[2] + widest) * parts.element_size()
         return _blocks(len(parts), self.budget // row)
 

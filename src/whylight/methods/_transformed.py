@@ -16,7 +16,7 @@ from whylight.methods._layers import up_to
 from whylight.views.layers import Layer, Norm
 from whylight.views.trace import TraceView
 
-BLOCK_BYTES = 2**24
+BLOCK_BYTES = 2**23
 """Memory for the contributions to one block of rows."""
 
 
@@ -42,7 +42,8 @@ def transformed(layer: Layer, *, norms: tuple[Norm | None, ...], value_bias: boo
     for start in range(0, size, step):
         checkpoint()  # a layer of a long text takes minutes
         rows = slice(start, min(start + step, size))
-        parts = (weights[:, rows] @ values).transpose(0, 1)  # [rows, size, width]
+        # without its own layout the product takes hundreds of times as long
+        parts = (weights[:, rows].contiguous() @ values).transpose(0, 1)  # [rows, size, width]
         own = torch.arange(rows.stop - rows.start, device=parts.device)
         parts[own, own + start] += residual[rows]
         for norm in known:
@@ -63,8 +64,8 @@ def rolled(trace: TraceView, contribution: Callable[[Layer], Tensor], *, layer: 
     sizes = [len(block.states[0]) for block in recorded.blocks]
     found = []
     for block, own in zip(recorded.blocks, torch.split(rows, sizes, dim=1), strict=True):
-        # in this order, because each layer is computed as it is looked at
-        matrices = [contribution(one).double() for one in up_to(block.layers, layer)]
+        # in this order, because each layer is computed as it is looked at; `map` holds none while it gets the next
+        matrices = [matrix.double() for matrix in map(contribution, up_to(block.layers, layer))]
         for matrix in reversed(matrices):
             own = own @ matrix  # noqa: PLW2901  the row on its way down
         found.append(own)
@@ -77,6 +78,9 @@ def head_vectors(layer: Layer, states: Tensor, *, value_bias: bool) -> Tensor:
     values = states @ layer.value.weight.T
     if value_bias and layer.value.bias is not None:
         values = values + layer.value.bias
-    by_head = values.reshape(len(values), n_heads, -1).transpose(0, 1)  # [heads, size, head width]
+    by_head = values.reshape(len(values), n_heads, -1)  # [size, heads, head width]
     output = layer.output.weight.T.reshape(n_heads, by_head.shape[-1], -1)  # [heads, head width, width]
-    return (by_head @ output).transpose(0, 1)
+    found = by_head.new_empty(len(values), n_heads, output.shape[-1])  # laid out by state, as it is read
+    for head in range(n_heads):
+        found[:, head] = by_head[:, head] @ output[head]
+    return found

@@ -35,9 +35,9 @@ def alti(trace: TraceView, *, layer: int | None = None) -> Floats:
 
 def contributions(layer: Layer) -> Tensor:
     """Return C of one layer, `[size, size]`: rows are at least 0 and sum to 1."""
-    found = torch.empty_like(layer.attention[0])
+    found, constant = torch.empty_like(layer.attention[0]), bias(layer)
     for rows, parts in transformed(layer, norms=(layer.after_attention,), value_bias=True):
-        whole = parts.sum(1) + bias(layer)[rows]  # y, [rows, width]
+        whole = parts.sum(1) + constant[rows]  # y, [rows, width]
         distance = torch.linalg.vector_norm(parts.sub_(whole[:, None]), ord=1, dim=-1)
         found[rows] = (torch.linalg.vector_norm(whole, ord=1, dim=-1)[:, None] - distance).clamp(min=0)
     total = found.sum(-1, keepdim=True)

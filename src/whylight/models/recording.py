@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any, overload
 
@@ -101,6 +102,10 @@ class Layers(Sequence[Layer]):
             return Layers(self._model, self._anatomy, self._calls[index])
         return self._record(self._calls[index])
 
+    def __iter__(self) -> Iterator[Layer]:
+        """Record one after the other; none is held while the next is recorded."""
+        return map(self._record, self._calls)
+
     def _record(self, call: Call) -> Layer:
         anatomy, layer = self._anatomy, call.module
         seen = self._run(call)
@@ -116,7 +121,7 @@ class Layers(Sequence[Layer]):
             before_attention=attention_norm if anatomy.pre_norm else None,
             after_attention=None if anatomy.pre_norm else attention_norm,
             before_mlp=mlp_norm if anatomy.pre_norm else None,
-            mlp=_mlp(layer, anatomy, activated),
+            mlp=cache(partial(_mlp, layer, anatomy, activated)),  # some methods do without it
             after_mlp=None if anatomy.pre_norm else mlp_norm,
         )
 

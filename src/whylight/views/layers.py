@@ -89,7 +89,7 @@ class Layer:
         before_attention: Norm of what enters attention (pre-norm models).
         after_attention: Norm of the sum of states and attention (post-norm models).
         before_mlp: Norm of what enters the MLP (pre-norm models).
-        mlp: The steps of the MLP: up, activation, down.
+        mlp: Gives the steps of the MLP: up, activation, down.
         after_mlp: Norm of the sum of states and MLP (post-norm models).
     """
 
@@ -100,7 +100,7 @@ class Layer:
     before_attention: Norm | None
     after_attention: Norm | None
     before_mlp: Norm | None
-    mlp: tuple[Step, ...]
+    mlp: Callable[[], tuple[Step, ...]]
     after_mlp: Norm | None
 
 
