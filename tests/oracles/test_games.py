@@ -14,7 +14,7 @@ from whylight.core.errors import SettingError
 from whylight.core.registry import METHODS
 from whylight.methods import kernel_shap as kernel_shap_file
 from whylight.methods._regression import constrained
-from whylight.methods._remainder import _shapley_of_covariance
+from whylight.methods._remainder import _shapley_of_covariance, shapley_of_remainder
 from whylight.methods.kernel_shap import coalitions, kernel_shap
 from whylight.methods.lime import lime
 from whylight.methods.occlusion import occlusion
@@ -243,10 +243,38 @@ def test_the_shapley_values_of_the_covariance_are_those_of_brute_force(t: float)
         np.testing.assert_allclose(found, shapley_by_brute_force(covariance, 5), atol=1e-12)
 
 
-def test_with_many_pairs_the_regression_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_shap_file, "PAIRS_AT_MOST", 40)
+def test_of_many_pairs_some_predict_the_others_and_more_samples_never_bring_more_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    players, last = game(GAMES["interactions"], 12), np.inf
+    exact = kernel_shap(players, samples=2**12)
+    monkeypatch.setattr(kernel_shap_file, "PAIRS_AT_MOST", 250)
+    for samples in (490, 510, 1000, 2000):
+        ours, plain = errors(players, exact, samples=samples)
+        assert ours < plain / 10
+        assert ours < last
+        last = ours
+    np.testing.assert_allclose(kernel_shap(players, samples=2**12), exact, atol=1e-12)
+
+
+def test_what_predicts_goes_through_the_points_it_knows() -> None:
+    generator = np.random.default_rng(0)
+    points = np.unique(generator.choice([-1.0, 1.0], size=(40, 7)), axis=0)
+    points = points[points[:, 0] > 0]  # an odd function has the opposite value at the opposite point
+    values = generator.standard_normal((len(points), 2))
+    found = shapley_of_remainder(points, values, np.ones(len(points)))
+    np.testing.assert_allclose(found.predict(points), values, atol=1e-6)
+    np.testing.assert_allclose(found.predict(-points), -values, atol=1e-6)
+    every = 2.0 * ((np.arange(2**7)[:, None] >> np.arange(7)) & 1) - 1
+    whole = table_game(found.predict(every))
+    np.testing.assert_allclose(found.shapley, kernel_shap(whole, samples=2**7), atol=1e-9)
+
+
+def test_with_too_many_features_the_regression_stands_alone_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_shap_file, "PAIRS_AT_MOST", 12)
     players = game(GAMES["interactions"], 8)
     np.testing.assert_array_equal(kernel_shap(players, samples=100), regression_alone(players, samples=100, seed=0))
+    assert players.meter.notes == ["8 features are too many to correct the regression for products of features"]
 
 
 @pytest.mark.parametrize("sampler", ["uniform", "spans"])

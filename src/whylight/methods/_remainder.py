@@ -19,6 +19,9 @@ with b = t / n and q from 0 to 1: a polynomial in q, for which Gauss-Legendre no
 misses it by a_p / Q_pp; values of t are weighted by how small these errors are, as likelihoods of normal errors would.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
@@ -30,8 +33,21 @@ ROUNDING = 1e-10
 """What is added to the variance of each point, as a share of it, so that K stays solvable."""
 
 
-def shapley_of_remainder(signs: Floats, values: Floats, weights: Floats) -> Floats:
-    """Return the Shapley values `[targets, features]` of the odd function that best explains some of its values.
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """An odd function, known by some of its values.
+
+    Attributes:
+        shapley: Its Shapley values, `[targets, features]`.
+        predict: Gives its values `[points, targets]` at points `[points, features]`.
+    """
+
+    shapley: Floats
+    predict: Callable[[Floats], Floats]
+
+
+def shapley_of_remainder(signs: Floats, values: Floats, weights: Floats) -> Found:
+    """Find the odd function that best explains some of its values.
 
     Args:
         signs: Points x, `[points, features]`, each 1 or -1; they determine a linear function.
@@ -40,11 +56,21 @@ def shapley_of_remainder(signs: Floats, values: Floats, weights: Floats) -> Floa
     """
     n = signs.shape[1]
     inner = signs @ signs.T / n
-    found, errors = zip(*(_one(signs, values, weights, inner, t) for t in _scales(n)), strict=True)
+    scales = _scales(n)
+    slopes, amounts, errors = zip(*(_one(signs, values, weights, inner, t) for t in scales), strict=True)
     least = np.finfo(np.float64).tiny
     error = np.stack(errors) + least  # [scales, targets]
     share = (error.min(axis=0) / error) ** (np.count_nonzero(weights) / 2)
-    return np.asarray(np.einsum("st,stn->tn", share / share.sum(axis=0), np.stack(found)))
+    share /= share.sum(axis=0)
+    slope = np.einsum("st,snt->nt", share, np.stack(slopes))
+    parts = [(t, own * amount) for t, own, amount in zip(scales, share, amounts, strict=True) if own.any()]
+    shapley = 2 * slope + sum(_shapley_of_covariance(signs, t).T @ amount for t, amount in parts)
+
+    def predict(points: Floats) -> Floats:
+        inner = points @ signs.T / n
+        return np.asarray(points @ slope + sum(_covariance(inner, t) @ amount for t, amount in parts))
+
+    return Found(np.asarray(shapley.T), predict)
 
 
 def _scales(n: int) -> list[float]:
@@ -52,10 +78,14 @@ def _scales(n: int) -> list[float]:
     return [float(STEP**power) for power in range(count + 1)]
 
 
-def _one(signs: Floats, values: Floats, weights: Floats, inner: Floats, t: float) -> tuple[Floats, Floats]:
-    """Return Shapley values `[targets, features]` under one t, and the weighted error of left-out points."""
-    # everything is divided by e^t, which may be more than a float holds
-    covariance = (np.exp(t * (inner - 1)) - np.exp(-t * (inner + 1))) / 2 - t * np.exp(-t) * inner
+def _covariance(inner: Floats, t: float) -> Floats:
+    """Return the covariance of points by their inner product u; over e^t, which may be more than a float holds."""
+    return np.asarray((np.exp(t * (inner - 1)) - np.exp(-t * (inner + 1))) / 2 - t * np.exp(-t) * inner)
+
+
+def _one(signs: Floats, values: Floats, weights: Floats, inner: Floats, t: float) -> tuple[Floats, Floats, Floats]:
+    """Return slopes `[features, targets]` and a `[points, targets]` under one t, and the error of left-out points."""
+    covariance = _covariance(inner, t)
     covariance[np.diag_indices_from(covariance)] *= 1 + ROUNDING
     inverse = cho_solve(cho_factor(covariance, lower=True), np.eye(len(signs)))
     weighted = inverse @ signs
@@ -64,8 +94,7 @@ def _one(signs: Floats, values: Floats, weights: Floats, inner: Floats, t: float
     amounts = projected @ values
     kept = np.diag(projected) > ROUNDING * np.diag(inverse)  # a point that alone determines something misses nothing
     left_out = np.divide(amounts, np.diag(projected)[:, None], out=np.zeros_like(amounts), where=kept[:, None])
-    shapley = 2 * linear @ values + _shapley_of_covariance(signs, t).T @ amounts
-    return shapley.T, weights @ left_out**2
+    return linear @ values, amounts, weights @ left_out**2
 
 
 def _shapley_of_covariance(signs: Floats, t: float) -> Floats:

@@ -11,8 +11,9 @@ whose share covers all its coalitions is taken whole too. Whole sizes have their
 for the same share of the kernel. With every coalition in the budget, the values are exact.
 With some coalitions, the regression takes what products of features do for noise. So what it leaves over is predicted
 for the other coalitions (see `_remainder`), and the Shapley values of that are added. They are 0 where the game is
-additive; where it is smooth, the error falls to a fraction. Beyond 2,000 different pairs the regression stands alone,
-and no size is preferred for being an outer one.
+additive; where it is smooth, the error falls to a fraction. Of more than 2,000 different pairs, 2,000 predict the
+others, and a second regression takes what that misses; no size is then preferred for being an outer one. Beyond 1,000
+features so many pairs do not determine what is linear: the first regression stands alone, with a note.
 With `pool`, pairs are drawn from the kernel block by block (see `_pools`), for models that encode long texts in blocks:
 a pair may then occur twice, no size is taken whole, and the values stay exact only where the game is additive.
 Reference: Lundberg and Lee 2017; pairing: Covert and Lee 2021; a model of the game that corrects the estimate: Witter,
@@ -39,7 +40,9 @@ SAMPLES_A_FEATURE = 4
 OUTER_SHARE = 0.8
 """An outer size is taken whole if it needs no more of what is left of the budget."""
 PAIRS_AT_MOST = 2000
-"""What the regression leaves over is predicted up to so many pairs: time grows with their cube."""
+"""What the regression leaves over is predicted from so many pairs: time grows with their cube."""
+PAIRS_A_FEATURE = 2
+"""Some of all pairs predict the others if they are at least so many."""
 
 
 @method(cite="lundberg2017", signed=True, complete=True)
@@ -62,28 +65,44 @@ def kernel_shap(game: Game, *, samples: int | None = None, pool: int | None = No
         keep, weights = coalitions(game.n_features, samples, generator)
     values = game(keep) - game.empty
     scores = constrained(keep, values, weights, total=total)
-    return scores + left_over(keep, values - keep @ scores.T, weights)
+    return scores + left_over(game, keep, values - keep @ scores.T, weights, generator)
 
 
-def left_over(keep: Bools, values: Floats, weights: Floats) -> Floats:
+def left_over(game: Game, keep: Bools, values: Floats, weights: Floats, generator: np.random.Generator) -> Floats:
     """Return the Shapley values `[targets, features]` of what a regression leaves over; they sum to 0.
 
     Args:
+        game: Is told where that is too much.
         keep: Coalitions, each followed by its complement, `[coalitions, features]`.
         values: What is left of their scores, `[coalitions, targets]`; nothing is of the empty one and of all features.
         weights: The weight of each, `[coalitions]`.
+        generator: Chooses pairs where there are too many.
     """
     n = keep.shape[1]
     signs = np.concatenate([np.ones((1, n)), 2.0 * keep[0::2] - 1])  # all features at once come first
     odd = np.concatenate([np.zeros((1, values.shape[1])), (values[0::2] - values[1::2]) / 2])
     side = signs[:, :1].copy()  # one name for a pair
     points, first, which = np.unique(signs * side, axis=0, return_index=True, return_inverse=True)
-    if len(points) > PAIRS_AT_MOST or len(points) == 2 ** (n - 1):  # too many, or all there are
+    if len(points) == 2 ** (n - 1):  # all there are: the regression is exact
+        return np.zeros((values.shape[1], n))
+    if len(points) > PAIRS_AT_MOST < PAIRS_A_FEATURE * n:
+        game.note(f"{n:,} features are too many to correct the regression for products of features")
         return np.zeros((values.shape[1], n))
     importance = np.bincount(which, weights=np.append(0.0, weights[0::2])).astype(np.float64)
     importance[first == 0] = 0
-    found = shapley_of_remainder(points, (odd * side)[first], importance)
-    return np.asarray(found - found.mean(axis=1, keepdims=True))  # rounding
+    odd = (odd * side)[first]
+    order = generator.permutation(len(points))
+    order = order[np.argsort(first[order] != 0, kind="stable")]  # that of all features is known, whichever others are
+    known, others = np.split(order, [PAIRS_AT_MOST])
+    found, missed = shapley_of_remainder(points[known], odd[known], importance[known]), np.zeros_like(odd)
+    scores: Floats = found.shapley - found.shapley.mean(axis=1, keepdims=True)  # rounding
+    if not len(others):
+        return scores
+    for some in np.array_split(others, -(-len(others) // PAIRS_AT_MOST)):
+        missed[some] = odd[some] - found.predict(points[some])
+    ahead = (missed[which] * side)[1:]
+    pairs = np.stack([ahead, -ahead], axis=1).reshape(values.shape)
+    return scores + constrained(keep, pairs, weights, total=np.zeros(values.shape[1]))
 
 
 def shared_coalitions(game: Game, samples: int, pool: int, generator: np.random.Generator) -> tuple[Bools, Floats]:
