@@ -118,6 +118,12 @@ def test_a_file_without_end_is_refused(cli: Any) -> None:
     assert "longer than 67,108,864 bytes; cut it into several files" in " ".join(said.split())
 
 
+def test_a_folder_that_is_not_there_may_be_called_null(cli: Any, tmp_path: Path) -> None:
+    code, _, said = cli("explain", "A good film.", "--out", str(tmp_path / "nullable" / "x.html"))
+    assert code == 2
+    assert "there is no folder" in " ".join(said.split())
+
+
 def test_a_pair_is_explained_in_both_parts(cli: Any, folder: Path) -> None:
     arguments = ("--model", str(folder), "--target", "war", "--method", "occlusion", "--format", "json")
     row = json.loads(cli("explain", "a good film", "--pair", "not dull", *arguments)[1])

@@ -1,6 +1,7 @@
 """Randomised twins: exactly the named weights are new, drawn as the library draws them, and the model stays itself."""
 
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from whylight.core.errors import IncompatibleError, SettingError
 from whylight.models.encoder import TransformerClassifier
 from whylight.models.load import load
 from whylight.models.randomise import levels_of, randomise
+from whylight.models.unchanged import unchanged
 
 every_architecture = pytest.mark.parametrize("architecture", tiny.ARCHITECTURES)
 
@@ -206,3 +208,22 @@ def test_a_depth_must_exist(depth: int) -> None:
 def test_a_seed_must_be_one(seed: int) -> None:
     with pytest.raises(SettingError, match="'seed'"):
         randomise(quick.classifier("bert"), depth=1, seed=seed)
+
+
+def test_a_copy_waits_for_whoever_has_hooks_on_the_model() -> None:
+    clf = quick.classifier("bert")
+    hooked, go_on = Event(), Event()
+
+    def other() -> None:
+        with unchanged(clf.model):
+            handle = clf.model.get_input_embeddings().register_forward_hook(lambda _module, _args, _out: None)
+            hooked.set()
+            go_on.wait(0.5)
+            handle.remove()
+
+    thread = Thread(target=other)
+    thread.start()
+    hooked.wait()
+    twin = randomise(clf, depth=1, seed=0)
+    thread.join()
+    assert not twin.model.get_input_embeddings()._forward_hooks

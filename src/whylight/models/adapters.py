@@ -14,6 +14,7 @@ from safetensors import safe_open
 
 from whylight.core.errors import ModelError
 from whylight.models.folder import ADAPTER_CONFIG, ADAPTER_WEIGHTS, check_inside, has_tokenizer, read_object, shown
+from whylight.models.holding import held
 from whylight.models.reading import Read, loading, read
 from whylight.models.unchanged import unchanged
 
@@ -106,7 +107,8 @@ def _merge(adapted: Any, tokenizer: Any) -> Any:  # noqa: ANN401
     kinds = [config for config in adapted.peft_config.values() if getattr(config, "is_prompt_learning", False)]
     if kinds:
         raise ModelError(f"the adapter '{kinds[0].peft_type.value}' adds tokens to the input; merge one that does not.")
-    merged = copy.deepcopy(adapted).merge_and_unload()
+    with held(adapted):  # hooks of another thread would be copied too
+        merged = copy.deepcopy(adapted).merge_and_unload()
     inputs = tokenizer("a b c", return_tensors="pt").to(adapted.device)
     answers = []
     for model in (adapted, merged):

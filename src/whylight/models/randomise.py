@@ -26,6 +26,7 @@ from transformers import PreTrainedModel
 from whylight.core.errors import IncompatibleError, SettingError
 from whylight.core.registry import SEEDS
 from whylight.models.encoder import TransformerClassifier
+from whylight.models.holding import held
 from whylight.views.classifier import Classifier
 
 HEAD, EMBEDDINGS = "head", "embeddings"
@@ -149,7 +150,8 @@ def _ids(modules: Iterable[nn.Module]) -> list[int]:
 
 def _copied(model: PreTrainedModel) -> PreTrainedModel:
     try:
-        return copy.deepcopy(model).to("cpu")
+        with held(model):  # hooks of another thread would be copied too
+            return copy.deepcopy(model).to("cpu")
     except (RuntimeError, TypeError, ValueError) as error:
         raise IncompatibleError(
             f"'{type(model).__name__}' cannot be copied, and only a copy is randomised: {error}"

@@ -19,6 +19,10 @@ CHECKPOINTS = "checkpoints"
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
     """Keep other commands out of a folder inside the block; of several processes that train together, one claims it."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:  # as safetensors writes no file below such a folder
+        raise InputError(f"cannot write in '{folder}': its name is not UTF-8; name another folder.") from None
     with files.claimed(folder) if processes.is_first() else nullcontext():
         yield
 
