@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,14 @@ COMMAND = [sys.executable, "-m", "whylight", "evaluate", "--data", "planted:", "
 
 def test_interrupted_by_hand_it_writes_what_was_done_and_says_so(tmp_path: Path) -> None:
     command = [*COMMAND, "--set", "samples=400", "--data-set", "size=2000", "--out", str(tmp_path)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a suite in the background may ignore it
+    process = subprocess.Popen(  # noqa: S603
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heard,  # noqa: PLW1509  this process has no thread that could be in the way
+    )
     while not (tmp_path / "runs.parquet").exists():
         assert process.poll() is None
         time.sleep(0.05)
