@@ -196,12 +196,15 @@ def test_interrupted_by_hand_it_writes_what_was_done_and_says_so(tmp_path: Path)
         text=True,
         preexec_fn=heard,  # noqa: PLW1509  this process has no thread that could be in the way
     )
-    while not (tmp_path / "runs.parquet").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
-    time.sleep(1.0)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        while not (tmp_path / "runs.parquet").exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()  # a test that fails leaves nothing running
     assert process.returncode == 130
     assert out == ""
     said = err.splitlines()[-1]  # the time that it would have taken may have been said before
