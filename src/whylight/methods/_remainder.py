@@ -21,6 +21,7 @@ misses it by a_p / Q_pp; values of t are weighted by how small these errors are,
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -55,9 +56,9 @@ def shapley_of_remainder(signs: Floats, values: Floats, weights: Floats) -> Foun
         weights: How much it matters that a point is predicted well, `[points]`.
     """
     n = signs.shape[1]
-    inner = signs @ signs.T / n
+    agreeing = _agreeing(signs, signs)
     scales = _scales(n)
-    slopes, amounts, errors = zip(*(_one(signs, values, weights, inner, t) for t in scales), strict=True)
+    slopes, amounts, errors = zip(*(_one(signs, values, weights, agreeing, t) for t in scales), strict=True)
     least = np.finfo(np.float64).tiny
     error = np.stack(errors) + least  # [scales, targets]
     share = (error.min(axis=0) / error) ** (np.count_nonzero(weights) / 2)
@@ -67,8 +68,8 @@ def shapley_of_remainder(signs: Floats, values: Floats, weights: Floats) -> Foun
     shapley = 2 * slope + sum(_shapley_of_covariance(signs, t).T @ amount for t, amount in parts)
 
     def predict(points: Floats) -> Floats:
-        inner = points @ signs.T / n
-        return np.asarray(points @ slope + sum(_covariance(inner, t) @ amount for t, amount in parts))
+        shared = _agreeing(points, signs)
+        return np.asarray(points @ slope + sum(_covariance(shared, n, t) @ amount for t, amount in parts))
 
     return Found(np.asarray(shapley.T), predict)
 
@@ -78,14 +79,24 @@ def _scales(n: int) -> list[float]:
     return [float(STEP**power) for power in range(count + 1)]
 
 
-def _covariance(inner: Floats, t: float) -> Floats:
-    """Return the covariance of points by their inner product u; over e^t, which may be more than a float holds."""
-    return np.asarray((np.exp(t * (inner - 1)) - np.exp(-t * (inner + 1))) / 2 - t * np.exp(-t) * inner)
+def _agreeing(points: Floats, signs: Floats) -> Ints:
+    """Count the features in which points agree, `[points, points]`: all that a covariance depends on."""
+    inner = points @ signs.T
+    inner += signs.shape[1]
+    inner /= 2
+    return inner.astype(np.int64)  # exact: these are small whole numbers
 
 
-def _one(signs: Floats, values: Floats, weights: Floats, inner: Floats, t: float) -> tuple[Floats, Floats, Floats]:
+def _covariance(agreeing: Ints, n: int, t: float) -> Floats:
+    """Return the covariance of points of n features; over e^t, which may be more than a float holds."""
+    u = 2 * np.arange(n + 1) / n - 1
+    table = (np.exp(t * (u - 1)) - np.exp(-t * (u + 1))) / 2 - t * np.exp(-t) * u
+    return np.asarray(table[agreeing])
+
+
+def _one(signs: Floats, values: Floats, weights: Floats, agreeing: Ints, t: float) -> tuple[Floats, Floats, Floats]:
     """Return slopes `[features, targets]` and a `[points, targets]` under one t, and the error of left-out points."""
-    covariance = _covariance(inner, t)
+    covariance = _covariance(agreeing, signs.shape[1], t)
     covariance[np.diag_indices_from(covariance)] *= 1 + ROUNDING
     inverse = cho_solve(cho_factor(covariance, lower=True), np.eye(len(signs)))
     weighted = inverse @ signs
@@ -97,11 +108,18 @@ def _one(signs: Floats, values: Floats, weights: Floats, inner: Floats, t: float
     return linear @ values, amounts, weights @ left_out**2
 
 
+@lru_cache(maxsize=4)
+def _nodes(count: int) -> tuple[Floats, Floats]:
+    """Return Gauss-Legendre nodes and weights; kept, because they take longer than what they are used for."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return np.asarray(nodes), np.asarray(weights)
+
+
 def _shapley_of_covariance(signs: Floats, t: float) -> Floats:
     """Return the Shapley values of the covariance with each point, `[points, features]`, divided by e^t."""
     n = signs.shape[1]
     b = t / n
-    nodes, node_weights = np.polynomial.legendre.leggauss(n // 2 + 1)
+    nodes, node_weights = _nodes(n // 2 + 1)
     q = (nodes + 1) / 2
     same, other = (np.log(q * np.exp(b * sign) + (1 - q) * np.exp(-b * sign)) for sign in (1, -1))
 
