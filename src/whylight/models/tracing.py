@@ -18,7 +18,7 @@ ROWS = 0.05
 @contextmanager
 def recording(model: Any) -> Iterator[None]:  # noqa: ANN401  any transformers model
     """Run a model so that it hands out its attention; what cannot be read is refused."""
-    if is_block_sparse(model):
+    if is_block_sparse(model.modules()):
         raise IncompatibleError(
             "block-sparse attention has no attention matrix; load the model with attention_type='original_full'."
         )

@@ -98,7 +98,7 @@ def trace(classifier: "TransformerClassifier") -> str | None:
 def company(classifier: "TransformerClassifier") -> Company:
     """Find out which rows may share a batch such that each has the answer that it has alone."""
     short, long = (_encoded(classifier, text).windows[0] for text in TEXTS)
-    if not is_block_sparse(classifier.model) and _same_together(classifier, [short, long]):
+    if not is_block_sparse(classifier.model.modules()) and _same_together(classifier, [short, long]):
         return "any"
     other = replace(long, ids=np.where(long.feature >= 0, long.ids[long.feature >= 0][0], long.ids))
     return "alike" if _same_together(classifier, [long, other]) else "none"

@@ -3,7 +3,7 @@
 Each block holds the model, so that threads take turns and Ctrl-C cannot stop a clean-up midway.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -20,32 +20,40 @@ _HOOK_TABLES = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_
 def unchanged(model: nn.Module) -> Iterator[None]:
     """Hold a model in evaluation mode with frozen parameters; mode, flags and attention type come back afterwards."""
     with held(model):
-        modes = [(module, module.training) for module in model.modules()]
-        flags = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
+        modules = list(model.modules())  # once: a walk through a model takes as long as some of its layers
+        modes = [(module, module.training) for module in modules]
+        own = (parameter for module in modules for parameter in module._parameters.values())  # noqa: SLF001
+        flags = [(parameter, parameter.requires_grad) for parameter in own if parameter is not None]
         try:
-            model.eval()
-            model.requires_grad_(False)  # noqa: FBT003  torch's own signature
-            with _same_attention_type(model):
+            _set([(module, False) for module in modules], [(parameter, False) for parameter, _ in flags])
+            with _same_attention_type(model, modules):
                 yield
         finally:
-            for module, mode in modes:
-                module.training = mode
-            for parameter, flag in flags:
-                parameter.requires_grad_(flag)
+            _set(modes, flags)
 
 
-def is_block_sparse(model: nn.Module) -> bool:
+def _set(modes: Iterable[tuple[nn.Module, bool]], flags: Iterable[tuple[nn.Parameter, bool]]) -> None:
+    """Give modules their mode and parameters their flag, where they have another."""
+    for module, mode in modes:
+        if module.training != mode:
+            module.training = mode
+    for parameter, flag in flags:
+        if parameter.requires_grad != flag:
+            parameter.requires_grad_(flag)
+
+
+def is_block_sparse(modules: Iterable[nn.Module]) -> bool:
     """Say whether a model attends in blocks (BigBird), so that its answer depends on how far a row is padded."""
-    return any(getattr(module, "attention_type", None) == "block_sparse" for module in model.modules())
+    return any(getattr(module, "attention_type", None) == "block_sparse" for module in modules)
 
 
 @contextmanager
-def _same_attention_type(model: nn.Module) -> Iterator[None]:
+def _same_attention_type(model: nn.Module, modules: list[nn.Module]) -> Iterator[None]:
     """Undo the switch to full attention that BigBird makes on a short input and then keeps.
 
     It puts new modules in the place of the old ones, and draws their first weights from the global generator.
     """
-    if not is_block_sparse(model):
+    if not is_block_sparse(modules):
         yield
         return
     parts = [(module, dict(module._modules), getattr(module, "attention_type", None)) for module in model.modules()]  # noqa: SLF001
