@@ -59,12 +59,12 @@ Approximate = Callable[[Table, int, int], Floats]
 
 
 def _kernel_shap(table: Table, count: int, seed: int) -> Floats:
-    return kernel_shap(table.game(), samples=count - 2, seed=seed)[0]
+    return kernel_shap(table.game(), samples=count - 2, seed=seed).values[0]
 
 
 def _shapley_sampling(table: Table, count: int, seed: int) -> Floats:
     orders = max(1, (count - 2) // (table.n - 1))
-    return shapley_sampling(table.game(), permutations=orders, seed=seed)[0]
+    return shapley_sampling(table.game(), permutations=orders, seed=seed).values[0]
 
 
 def _captum(table: Table, count: int, seed: int) -> Floats:

@@ -15,11 +15,11 @@ from subjects import bundled, embeddings_replaced
 from torch import Tensor
 from transformers import AutoModel, BertConfig
 
-from whylight.core.example import Example
 from whylight.core.explanation import Explanation
 from whylight.core.registry import METHODS
-from whylight.facade.case import open_case
-from whylight.facade.explain import Options, explain_case
+from whylight.core.text import Text
+from whylight.explaining.case import open_case
+from whylight.explaining.explain import Options, explain_case
 from whylight.models.chunked import ChunkedClassifier
 from whylight.models.load import load
 from whylight.models.networks import PlmCaForSequenceClassification
@@ -58,7 +58,7 @@ def chunked() -> list[Result]:
 
 def occlusion() -> list[Result]:
     """Time occlusion of every word, and hold its scores against the network's own."""
-    encoded = classifier().encode(Example(document()), unit="word", long="refuse")
+    encoded = classifier().encode(Text(document()), unit="word", long="refuse")
     (window,) = encoded.windows
     _logits(window.ids[:768])  # what stays in memory from a first pass on is not the method's
     found: list[Explanation] = []
@@ -101,7 +101,7 @@ def attingrad() -> list[Result]:
 
 
 def _explain(method: str) -> Explanation:
-    case = open_case(classifier(), Example(document()), long="refuse")
+    case = open_case(classifier(), Text(document()), long="refuse")
     spec = METHODS[method]
     return explain_case(case, spec, spec.complete_settings({}), Options(target=list(range(EXPLAINED)), long="refuse"))
 

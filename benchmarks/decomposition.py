@@ -20,11 +20,11 @@ from subjects import bundled
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification, BertConfig
 
-from whylight.core.example import Example
 from whylight.core.explanation import Explanation
 from whylight.core.registry import METHODS
-from whylight.facade.case import Case, open_case
-from whylight.facade.explain import Options, explain_case
+from whylight.core.text import Text
+from whylight.explaining.case import Case, open_case
+from whylight.explaining.explain import Options, explain_case
 from whylight.methods.decompx import BLOCK_BYTES
 from whylight.models.load import load
 from whylight.views.classifier import Classifier
@@ -121,7 +121,7 @@ def _base(layers: int) -> Classifier:
 def _case(tokens: int, *, layers: int) -> Case:
     vocabulary = sorted(word for word in bundled().tokenizer.get_vocab() if word.isalpha() and word.isascii())
     text = " ".join(np.random.default_rng(0).choice(vocabulary, tokens - 2))
-    case = open_case(_base(layers), Example(text), long="refuse")
+    case = open_case(_base(layers), Text(text), long="refuse")
     case.targets("predicted")  # asks for the prediction, which is not the method's
     return case
 

@@ -16,11 +16,11 @@ from clock import Result, at_most, for_orientation, take_turns
 from subjects import bundled, embeddings_replaced
 from transformers import AutoModelForSequenceClassification, BertConfig
 
-from whylight.core.example import Example
 from whylight.core.explanation import Explanation
 from whylight.core.registry import METHODS
-from whylight.facade.case import Case, open_case
-from whylight.facade.explain import Options, explain_case
+from whylight.core.text import Text
+from whylight.explaining.case import Case, open_case
+from whylight.explaining.explain import Options, explain_case
 from whylight.models.load import load
 from whylight.models.unchanged import unchanged
 from whylight.views.classifier import Classifier
@@ -36,7 +36,7 @@ def decomposition_linear() -> list[Result]:
 
 
 def _one_row(length: int) -> list[Result]:
-    case = open_case(_base(), Example(_words(length - 2)), long="refuse")
+    case = open_case(_base(), Text(_words(length - 2)), long="refuse")
     turns = take_turns([partial(_explain, case, 1), partial(_pass, case)], rounds=7)
     name = f"decompx_linear, {length:,} tokens"
     detail = f"{1000 * turns.median(0):.0f} ms, once forward and backward {1000 * turns.median(1):.0f} ms"
@@ -45,7 +45,7 @@ def _one_row(length: int) -> list[Result]:
 
 
 def _one_document() -> list[Result]:
-    case = open_case(chunked_classifier(), Example(document()), long="refuse")
+    case = open_case(chunked_classifier(), Text(document()), long="refuse")
     works = [partial(_explain, case, 1), forward_and_backward, partial(_explain, case, EXPLAINED)]
     turns = take_turns(works, rounds=3, warm_up=False)
     name = "decompx_linear, PLM-CA, 6,000 tokens"

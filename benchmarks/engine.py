@@ -8,9 +8,9 @@ import torch
 from clock import Result, at_least, at_most, take_turns
 from subjects import bundled, fresh_game, long_text
 
-from whylight.core.encoded import Rows
 from whylight.core.registry import METHODS
 from whylight.models.encoder import TransformerClassifier
+from whylight.views.tokens import TokenBatch
 
 BATCHES = (4, 8, 16, 32)
 SAMPLES = 500
@@ -20,9 +20,9 @@ DELETE_SAMPLES = 200
 ROUNDS = 5
 
 
-def rows_of(classifier: TransformerClassifier, work: Callable[[], object]) -> list[Rows]:
+def rows_of(classifier: TransformerClassifier, work: Callable[[], object]) -> list[TokenBatch]:
     """Record the batches that some work sends through the model."""
-    batches: list[Rows] = []
+    batches: list[TokenBatch] = []
     forward = classifier.engine._forward  # noqa: SLF001  the benchmark looks under the bonnet on purpose
     classifier.engine._forward = lambda rows: batches.append(rows) or forward(rows)  # type: ignore[func-returns-value]  # noqa: SLF001
     try:
@@ -32,7 +32,7 @@ def rows_of(classifier: TransformerClassifier, work: Callable[[], object]) -> li
     return batches
 
 
-def raw(classifier: TransformerClassifier, batches: list[Rows], size: int) -> None:
+def raw(classifier: TransformerClassifier, batches: list[TokenBatch], size: int) -> None:
     """Run the same rows through the bare model, longest first, in batches of a fixed size."""
     width = max(rows.ids.shape[1] for rows in batches)
     ids = np.concatenate([np.pad(rows.ids, ((0, 0), (0, width - rows.ids.shape[1]))) for rows in batches])

@@ -8,12 +8,13 @@ from clock import Result, at_least, fastest, take_turns
 from subjects import long_text, many_labels, peer_function
 from torch import Tensor
 
-from whylight.core.example import Example
 from whylight.core.labels import Target
-from whylight.facade.case import open_case
-from whylight.facade.provide import game
+from whylight.core.text import Text
+from whylight.explaining.case import open_case
+from whylight.explaining.provide import game
 from whylight.methods.lime import lime
 from whylight.models.encoder import TransformerClassifier
+from whylight.perturb.binding import bound
 from whylight.views.classifier import Request
 
 LABELS = 50
@@ -26,7 +27,7 @@ BATCHES = (4, 8, 16)
 def all_labels() -> list[Result]:
     """Time LIME on 300 words and 50 labels."""
     classifier, text = many_labels(LABELS), long_text()
-    encoded = classifier.encode(Example(text), unit="word", long="window")
+    encoded = classifier.encode(Text(text), unit="word", long="window")
     function, n = peer_function(classifier, encoded), encoded.n_features
 
     def theirs(batch: int, labels: int = TIMED) -> None:
@@ -47,9 +48,9 @@ def all_labels() -> list[Result]:
 
 
 def _ours(classifier: TransformerClassifier, text: str) -> None:
-    case = open_case(classifier, Example(text))
+    case = open_case(classifier, Text(text))
     targets = tuple(Target(i, name) for i, name in enumerate(classifier.labels.names))
-    lime(game(case, Request(targets, "logit"), remover="mask"), samples=SAMPLES)
+    lime(game(case, Request(targets, "logit"), bound("mask")), samples=SAMPLES)
 
 
 def _one_label(function: "partial[Tensor]", label: int) -> "partial[Tensor]":

@@ -27,13 +27,14 @@ from subjects import bundled
 from transformers import AutoModel, BertConfig
 
 from whylight.core.arrays import Bools, Floats
-from whylight.core.example import Example
 from whylight.core.labels import Target
-from whylight.facade.case import open_case
-from whylight.facade.provide import game as game_of
+from whylight.core.text import Text
+from whylight.explaining.case import open_case
+from whylight.explaining.provide import game as game_of
 from whylight.methods.kernel_shap import kernel_shap
 from whylight.models.load import load
 from whylight.models.networks import PlmCaForSequenceClassification
+from whylight.perturb.binding import bound
 from whylight.views.classifier import Classifier, Request
 from whylight.views.game import Game
 
@@ -59,7 +60,7 @@ def _on_a_network() -> list[Result]:
         for way in ways:
             began = time.perf_counter()
             game = _real_game()
-            found[way].append(kernel_shap(game, samples=4 * game.n_features, pool=way, seed=seed)[0])
+            found[way].append(kernel_shap(game, samples=4 * game.n_features, pool=way, seed=seed).values[0])
             took[way].append(time.perf_counter() - began)
     pairs = list(combinations(found[None], 2))
     own = float(np.mean([(a - b) ** 2 for a, b in pairs])) / 2
@@ -89,8 +90,8 @@ def _real_network() -> Classifier:
 def _real_game() -> Game:
     """Return the game of the network's first label, with nothing known of it."""
     words = document().split()[: REAL_BLOCKS * REAL_BLOCK - 2]
-    case = open_case(_real_network(), Example(" ".join(words)), long="refuse")
-    return game_of(case, Request((Target(0, "one"),), "logit"), remover="mask")
+    case = open_case(_real_network(), Text(" ".join(words)), long="refuse")
+    return game_of(case, Request((Target(0, "one"),), "logit"), bound("mask"))
 
 
 def _projected() -> list[Result]:
@@ -149,7 +150,7 @@ def _measured(*, samples: int, pool: int | None) -> Measured:
 
 
 def _keep_error(errors: list[float], game: Game, values: Floats, *, samples: int, pool: int | None, seed: int) -> None:
-    found = kernel_shap(game, samples=samples, pool=pool, seed=seed)[0]
+    found = kernel_shap(game, samples=samples, pool=pool, seed=seed).values[0]
     errors.append(float(np.mean((found - values) ** 2)))
 
 
@@ -187,7 +188,7 @@ def _seconds_a_chunk() -> float:
     """Return what the encoder needs for a chunk in a batch of the size that the engine takes."""
     model, size = classifier().model, classifier().model.config.chunk_size
     ids = torch.as_tensor(classifier().tokenizer(document(), verbose=False)["input_ids"])
-    rows = max(1, classifier().engine.token_budget // size)
+    rows = max(1, classifier().engine.budget // size)
     batch = ids[: rows * size].reshape(rows, size)
 
     def work() -> None:

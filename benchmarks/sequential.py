@@ -15,8 +15,8 @@ from clock import Result, at_least, at_most, take_turns
 from subjects import bundled
 from torch import Tensor
 
-from whylight.core.example import Example
 from whylight.core.labels import Target
+from whylight.core.text import Text
 from whylight.methods._paths import gauss_legendre
 from whylight.methods.sequential_integrated_gradients import sequential_integrated_gradients
 from whylight.views.classifier import Request
@@ -49,7 +49,7 @@ def token_loop(view: GradientView, steps: int) -> Tensor:
 def sequential() -> list[Result]:
     """Time both, and measure the error against 200 points, for the signed default and for the norm."""
     classifier = bundled()
-    encoded = classifier.encode(Example(TEXT), unit="word", long="window")
+    encoded = classifier.encode(Text(TEXT), unit="word", long="window")
     view = classifier.gradient_view(encoded, Request((Target(1, "positive"),), "logit"))
     poolings: tuple[Pooling, ...] = ("sum", "l2")
     ours = [partial(sequential_integrated_gradients, view, pooling=pooling) for pooling in poolings]

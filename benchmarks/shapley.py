@@ -13,7 +13,7 @@ from subjects import SENTENCES, bundled, fresh_game, peer_function
 from torch import Tensor
 
 from whylight.core.arrays import Floats
-from whylight.core.example import Example
+from whylight.core.text import Text
 from whylight.methods.kernel_shap import kernel_shap
 
 SAMPLES = 500
@@ -43,11 +43,11 @@ def captum_values(
 def speed() -> list[Result]:
     """Time 500 samples on one sentence."""
     classifier, text = bundled(), SENTENCES[0]
-    encoded = classifier.encode(Example(text), unit="word", long="window")
+    encoded = classifier.encode(Text(text), unit="word", long="window")
     function, n = peer_function(classifier, encoded), encoded.n_features
 
     def ours() -> object:
-        return kernel_shap(fresh_game(classifier, text), samples=SAMPLES)
+        return kernel_shap(fresh_game(classifier, text), samples=SAMPLES).values
 
     default = partial(captum_values, function, n, samples=SAMPLES)
     best = fastest([partial(captum_values, function, n, samples=SAMPLES, batch=batch) for batch in BATCHES])

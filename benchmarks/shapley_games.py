@@ -21,10 +21,11 @@ from subjects import SENTENCES, bundled
 
 import whylight as wl
 from whylight.core.arrays import Floats
-from whylight.core.example import Example
 from whylight.core.segment import words
-from whylight.facade.case import open_case
-from whylight.facade.provide import game
+from whylight.core.text import Text
+from whylight.explaining.case import open_case
+from whylight.explaining.provide import game
+from whylight.perturb.binding import bound
 from whylight.views.classifier import Request
 from whylight.views.game import Game
 
@@ -96,9 +97,9 @@ def drawn(folder: str) -> list[str]:
 
 
 def _game(text: str) -> Game:
-    case = open_case(bundled(), Example(text))
+    case = open_case(bundled(), Text(text))
     targets, _ = case.targets("predicted")
-    return game(case, Request(targets, "logit"), remover="mask")
+    return game(case, Request(targets, "logit"), bound("mask"))
 
 
 def _write(texts: list[str]) -> None:

@@ -9,12 +9,13 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrai
 
 import whylight as wl
 from whylight.core.encoded import Encoded
-from whylight.core.example import Example
 from whylight.core.labels import Target
-from whylight.facade.case import open_case
-from whylight.facade.provide import game
+from whylight.core.text import Text
+from whylight.explaining.case import open_case
+from whylight.explaining.provide import game
 from whylight.models.encoder import TransformerClassifier
 from whylight.models.load import BUNDLED, load
+from whylight.perturb.binding import bound
 from whylight.views.classifier import Request
 from whylight.views.game import Game
 
@@ -64,10 +65,10 @@ def long_text(words: int = LONG_WORDS) -> str:
 
 def fresh_game(classifier: TransformerClassifier, text: str, *, remover: str = "mask", label: int = 1) -> Game:
     """Build the game of one label with an empty cache."""
-    case = open_case(classifier, Example(text))
+    case = open_case(classifier, Text(text))
     case.cache.clear()
     target = Target(label, classifier.labels.names[label])
-    return game(case, Request((target,), "logit"), remover=remover)
+    return game(case, Request((target,), "logit"), bound(remover))
 
 
 def peer_function(classifier: TransformerClassifier, encoded: Encoded) -> Callable[[Tensor], Tensor]:

@@ -141,12 +141,12 @@ def _wrong_record(record: Record, data: Dataset) -> Iterator[str]:
         yield f"the labels {record.labels!r}"
     if not data.multi_label and len(record.labels) > 1:
         yield "several labels where there is one"
-    spans = [span for one in record.rationales.values() for span in one.spans]
+    spans = [span for one in record.rationales.values() for span in one.places]
     for span in (*spans, *(example.words or ())):
         inside = 0 <= span.part < len(example.parts) and 0 <= span.start < span.end <= len(example.parts[span.part])
-        if not inside or not example.slice(span).strip():
+        if not inside or not example.show(span).strip():
             yield f"the span {span}"
-    if set(record.rationales) - set(record.labels) or not all(one.spans for one in record.rationales.values()):
+    if set(record.rationales) - set(record.labels) or not all(one.places for one in record.rationales.values()):
         yield "a rationale without its label, or without a span"
 
 

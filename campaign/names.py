@@ -254,7 +254,7 @@ def _streams(out: int, err: int) -> Iterator[None]:
 def _quiet_surroundings() -> Iterator[None]:
     """Colours on, lines that are not wrapped, and no progress bar: it moves the cursor, and has a test of its own."""
     colourful: Mapping[str, str] = {"TERM": "xterm-256color", "COLUMNS": "30000"}
-    with patch.dict(os.environ, colourful), patch("whylight.facade.bar.PATIENCE", 3600.0):
+    with patch.dict(os.environ, colourful), patch("whylight.explaining.bar.PATIENCE", 3600.0):
         for name in ("NO_COLOR", "TTY_COMPATIBLE", "FORCE_COLOR"):
             os.environ.pop(name, None)
         yield

@@ -14,10 +14,11 @@ from material.fuzz import text as random_text
 from material.tokenizers import KINDS
 from outcome import Outcome
 
-from whylight.core.encoded import NO_FEATURE, UNITS, Encoded, Unit, Window
+from whylight.core.encoded import UNITS, Encoded, Unit
 from whylight.core.errors import WhylightError
-from whylight.core.example import Example
+from whylight.core.text import Text
 from whylight.models.tokenised import encode
+from whylight.views.tokens import NO_FEATURE, TokenWindow
 
 TEXTS = 100_000
 LIMITS = (512, 512, 64, 24, 11)
@@ -44,8 +45,8 @@ def campaign(scale: float, seed: int) -> Outcome:
     for number in range(texts):
         kind, one = kinds[number % len(kinds)], random_text(draw)
         limit, unit = draw.choice(LIMITS), draw.choice(UNITS)
-        asked: list[tuple[Example, Unit]] = [(Example(one), each) for each in UNITS]
-        asked += [(Example(one, before), unit), (Example(before, one), unit)]
+        asked: list[tuple[Text, Unit]] = [(Text(one), each) for each in UNITS]
+        asked += [(Text(one, before), unit), (Text(before, one), unit)]
         for example, own in asked:
             encodings += 1
             found = [
@@ -56,7 +57,7 @@ def campaign(scale: float, seed: int) -> Outcome:
     return Outcome({"texts": texts, "encodings": encodings}, violations)
 
 
-def broken(kind: str, example: Example, unit: Unit, limit: int) -> list[str]:
+def broken(kind: str, example: Text, unit: Unit, limit: int) -> list[str]:
     """Return the promises that one encoding breaks; a text that is refused in a sentence breaks none."""
     tokenizer = KINDS[kind]()
     try:
@@ -69,7 +70,7 @@ def broken(kind: str, example: Example, unit: Unit, limit: int) -> list[str]:
     return [*_spans(encoded), *_covered(encoded), *_windows(encoded, alone, limit), *_tokens(encoded, alone)]
 
 
-def _alone(tokenizer: Any, example: Example) -> Alone:
+def _alone(tokenizer: Any, example: Text) -> Alone:
     parts = []
     for text in example.parts:
         own = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, **ASKED)
@@ -81,12 +82,12 @@ def _alone(tokenizer: Any, example: Example) -> Alone:
 def _spans(encoded: Encoded) -> Iterator[str]:
     """Spans are not empty, in range, in order and apart, and slice back."""
     parts = encoded.example.parts
-    for span in encoded.spans:
+    for span in encoded.places:
         if not 0 <= span.start < span.end <= len(parts[span.part]):
             yield f"{span} is empty or out of range"
-        elif encoded.example.slice(span) != parts[span.part][span.start : span.end]:
+        elif encoded.example.show(span) != parts[span.part][span.start : span.end]:
             yield f"{span} does not slice back"
-    for first, second in pairwise(encoded.spans):
+    for first, second in pairwise(encoded.places):
         if (first.part, first.end) > (second.part, second.start):
             yield f"{first} and {second} overlap or are out of order"
 
@@ -94,7 +95,7 @@ def _spans(encoded: Encoded) -> Iterator[str]:
 def _covered(encoded: Encoded) -> Iterator[str]:
     """Words and sentences leave out no visible character; tokens may, where the tokenizer throws it away."""
     for number, text in enumerate(encoded.example.parts if encoded.unit != "token" else ()):
-        covered = {i for span in encoded.spans if span.part == number for i in range(span.start, span.end)}
+        covered = {i for span in encoded.places if span.part == number for i in range(span.start, span.end)}
         missing = [i for i, character in enumerate(text) if i not in covered and not character.isspace()]
         if missing:
             yield f"character {missing[0]} of part {number} is in no feature"
@@ -137,7 +138,7 @@ def _tokens(encoded: Encoded, alone: Alone) -> Iterator[str]:
 
 def _token(encoded: Encoded, feature: int, part: int, start: int, end: int) -> Iterator[str]:
     """A token belongs to a feature of its own part, the one that holds its first visible character."""
-    span, text = encoded.spans[feature], encoded.example.parts[part]
+    span, text = encoded.places[feature], encoded.example.parts[part]
     visible = next((i for i in range(start, end) if not text[i].isspace()), None)
     if feature == NO_FEATURE or span.part != part:
         yield f"the token at {start}-{end} of part {part} has a feature of part {span.part}"
@@ -145,6 +146,6 @@ def _token(encoded: Encoded, feature: int, part: int, start: int, end: int) -> I
         yield f"the token at {start}-{end} of part {part} belongs to {span}"
 
 
-def _parts(encoded: Encoded, window: Window) -> list[int | None]:
+def _parts(encoded: Encoded, window: TokenWindow) -> list[int | None]:
     """Return the part that the feature of each token is of, or None for one without."""
-    return [None if i == NO_FEATURE else encoded.spans[i].part for i in window.feature.tolist()]
+    return [None if i == NO_FEATURE else encoded.places[i].part for i in window.feature.tolist()]

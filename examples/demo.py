@@ -6,7 +6,7 @@ Prints highlights to the terminal and writes demo.html; `make demo` runs it.
 from pathlib import Path
 
 import whylight as wl
-from whylight.facade.console import Console, say
+from whylight.explaining.console import Console, say
 from whylight.report import page, terminal
 
 REVIEWS = (

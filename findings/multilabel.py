@@ -13,7 +13,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 import whylight as wl
 from whylight.data.dataset import Dataset
-from whylight.facade.case import open_case
+from whylight.explaining.case import open_case
 from whylight.store.tables import Row
 from whylight.training.figures import best_threshold, multi_label
 

@@ -22,7 +22,7 @@ from scipy import stats
 import whylight as wl
 from whylight.core.errors import UnmetError
 from whylight.data.dataset import Dataset
-from whylight.facade.case import open_case
+from whylight.explaining.case import open_case
 from whylight.training.figures import single_label
 from whylight.training.recipe import Recipe, make_terms
 from whylight.training.train import train

@@ -10,12 +10,12 @@ import torch
 
 import tiny
 from whylight.core.encoded import Encoded, Long, Unit
-from whylight.core.example import Example
 from whylight.core.explanation import Explanation
 from whylight.core.labels import ScoreSpace, Target
 from whylight.core.registry import METHODS
-from whylight.facade.compatible import compatible, obstacle
-from whylight.facade.explain import explain
+from whylight.core.text import Text
+from whylight.explaining.compatible import compatible, obstacle
+from whylight.explaining.explain import explain
 from whylight.views.classifier import Request
 
 TEXT = "The acting was good, but the plot drags!"
@@ -52,7 +52,7 @@ def run(clf: Any, text: Any, method: str, **options: Any) -> Explanation:
 
 
 def encode(clf: Any, text: str, pair: str | None = None, *, unit: Unit = "word", long: Long = "window") -> Encoded:
-    encoded: Encoded = clf.encode(Example(text, pair), unit=unit, long=long)
+    encoded: Encoded = clf.encode(Text(text, pair), unit=unit, long=long)
     return encoded
 
 

@@ -10,12 +10,14 @@ from whylight.store.tables import Row
 
 def explanation_row(key: str, method: str, scores: list[float], **changes: object) -> Row:
     text = str(changes.pop("text", "a plain film with words"))
-    starts = [match.start() for match in re.finditer(r"\S+", text)][: len(scores)]
-    ends = [match.end() for match in re.finditer(r"\S+", text)][: len(scores)]
-    row = {"run": "r", "example_id": key, "text": text, "pair": None, "method": method, "settings": "{}",
+    places = [[0, match.start(), match.end()] for match in re.finditer(r"\S+", text)][: len(scores)]
+    answer = {"index": 1, "label": "positive", "probability": 0.9, "predicted": [1], "threshold": None}
+    row = {"run": "r", "example_id": key, "kind": "text", "text": text, "pair": None, "input": None,
+           "model": "some/model", "method": method, "settings": "{}", "remover_settings": "{}",
            "unit": "word", "remover": None, "score_space": "logit", "target": 1, "label": "positive", "correct": True,
-           "probability": 0.9, "signed": min(scores, default=0.0) < 0, "class_specific": True,
-           "parts": [0] * len(scores), "starts": starts, "ends": ends, "scores": scores, "seconds": 0.25,
+           "probability": 0.9, "prediction": json.dumps(answer), "probabilities": [0.1, 0.9], "completeness_gap": None,
+           "signed": min(scores, default=0.0) < 0, "class_specific": True,
+           "places": places, "scores": scores, "seconds": 0.25,
            "forward_passes": 3, "backward_passes": 1, "notes": []}  # fmt: skip
     return {**row, **changes}
 

@@ -15,6 +15,7 @@ import quick
 import tiny
 from whylight.core.errors import ModelError
 from whylight.models.load import load
+from whylight.perturb.binding import bound
 
 peft = pytest.importorskip("peft")
 
@@ -40,7 +41,7 @@ def plain(model: Any, tokenizer: Any) -> Any:
 
 def ours(clf: Any) -> Any:
     encoded = quick.encode(clf, quick.TEXT)
-    ask = clf.outcomes(encoded, remover=clf.removers[0], cache={}, meter=quick.request(clf).meter)
+    ask = clf.outcomes(encoded, removal=bound(clf.removers[0]), cache={}, meter=quick.request(clf).meter)
     return ask(np.ones((1, encoded.n_features), dtype=bool))[0]
 
 

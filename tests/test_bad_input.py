@@ -6,7 +6,7 @@ import pytest
 
 import quick
 from whylight.core.errors import InputError, SettingError, WhylightError
-from whylight.facade.explain import explain
+from whylight.explaining.explain import explain
 
 
 def refused(says: str, text: Any = quick.TEXT, kind: type[WhylightError] = SettingError, **options: Any) -> None:

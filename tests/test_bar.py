@@ -8,7 +8,7 @@ import pytest
 
 import quick
 from whylight.core import progress
-from whylight.facade import bar
+from whylight.explaining import bar
 
 
 class Screen(io.StringIO):

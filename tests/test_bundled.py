@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import whylight as wl
-from whylight.core.example import Example
-from whylight.facade.case import open_case
+from whylight.core.text import Text
+from whylight.explaining.case import open_case
 from whylight.models.load import BUNDLED
 
 TREES = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "sst_trees"
@@ -44,7 +44,7 @@ def test_the_model_is_small_and_knows_its_labels(classifier: Any) -> None:
 def test_its_accuracy_on_the_dev_sentences_is_at_least_86_percent(classifier: Any) -> None:
     dev = sentences("dev")
     assert len(dev) == 872
-    right = [open_case(classifier, Example(text)).prediction.index == label for text, label in dev]
+    right = [open_case(classifier, Text(text)).prediction.index == label for text, label in dev]
     assert np.mean(right) >= 0.86
 
 

@@ -3,9 +3,10 @@
 import numpy as np
 
 import quick
-from whylight.core.example import Example
-from whylight.facade import provide
-from whylight.facade.case import open_case
+from whylight.core.text import Text
+from whylight.explaining import provide
+from whylight.explaining.case import open_case
+from whylight.perturb.binding import bound
 from whylight.views.cache import Answer, BoundedCache
 
 
@@ -41,11 +42,11 @@ def test_one_answer_is_kept_however_large() -> None:
 
 def test_a_case_remembers_within_bounds_and_forgetting_changes_nothing() -> None:
     clf = quick.classifier("bert")
-    case = open_case(clf, Example(quick.TEXT))
+    case = open_case(clf, Text(quick.TEXT))
     assert isinstance(case.cache, BoundedCache)
     keep = ~np.eye(10, dtype=bool)
-    expected = provide.game(case, quick.request(clf), remover="mask")(keep)
+    expected = provide.game(case, quick.request(clf), bound("mask"))(keep)
     case.cache.limit = 1
-    np.testing.assert_allclose(provide.game(case, quick.request(clf), remover="unk")(keep).shape, expected.shape)
-    np.testing.assert_allclose(provide.game(case, quick.request(clf), remover="mask")(keep), expected, atol=1e-6)
+    np.testing.assert_allclose(provide.game(case, quick.request(clf), bound("unk"))(keep).shape, expected.shape)
+    np.testing.assert_allclose(provide.game(case, quick.request(clf), bound("mask"))(keep), expected, atol=1e-6)
     assert len(case.cache) == 1

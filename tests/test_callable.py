@@ -10,7 +10,7 @@ import torch
 import quick
 from whylight.core.errors import IncompatibleError, InputError, ModelError, SettingError, WhylightError
 from whylight.core.registry import METHODS
-from whylight.facade.explain import explain
+from whylight.explaining.explain import explain
 from whylight.models.load import load
 from whylight.views.game import Game
 
@@ -64,10 +64,12 @@ def test_texts_are_deleted_joined_by_one_blank_or_masked() -> None:
         return rule(texts)
 
     quick.run(make(spy), "Good,  film!", "occlusion")
-    assert asked == ["Good,  film!", "Good,  film!", ", film !", "Good film !", "Good , !", "Good , film"]
+    assert asked[:2] == ["Good,  film!", "Good,  film!"]
+    assert sorted(asked[2:]) == sorted([", film !", "Good film !", "Good , !", "Good , film"])
     asked.clear()
     quick.run(make(spy, mask_string="[X]"), "Good,  film!", "occlusion", remover="mask")
-    assert asked == ["Good,  film!", "Good,  film!", "[X],  film!", "Good[X]  film!", "Good,  [X]!", "Good,  film[X]"]
+    assert asked[:2] == ["Good,  film!", "Good,  film!"]
+    assert sorted(asked[2:]) == sorted(["[X],  film!", "Good[X]  film!", "Good,  [X]!", "Good,  film[X]"])
 
 
 def test_each_text_but_the_untouched_one_is_asked_once_and_in_batches() -> None:

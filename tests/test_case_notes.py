@@ -11,7 +11,7 @@ import quick
 import tiny
 from whylight.core.errors import InputError, SettingError, WhylightError
 from whylight.core.labels import Labels
-from whylight.facade.explain import explain
+from whylight.explaining.explain import explain
 from whylight.models.load import load
 from whylight.run.one import gold_index
 from whylight.views.game import Game

@@ -12,7 +12,7 @@ import pytest
 import quick
 import tiny
 from whylight.core.registry import METHODS
-from whylight.facade.explain import explain
+from whylight.explaining.explain import explain
 
 README = Path(__file__).parents[1] / "README.md"
 TEXT = " ".join(word for word in tiny.WORDS if word.isalpha())[:120].rsplit(" ", 1)[0]

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whylight.core.encoded import NO_FEATURE, Encoded, Unit
-from whylight.core.example import Example
+from whylight.core.encoded import Encoded, Unit
+from whylight.core.text import Text
 from whylight.models.tokenised import _token_spans, encode
+from whylight.views.tokens import NO_FEATURE
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "campaign"))
 from material.tokenizers import KINDS
@@ -22,7 +23,7 @@ NOTHING_SEEN = ("\x18\x0c", "\x18 \x0c \x19", "\x00", "\u200b", "\u200d\u200d", 
 
 
 def encoded(kind: str, text: str, pair: str | None = None, *, unit: Unit, limit: int = 512) -> Encoded:
-    return encode(KINDS[kind](), Example(text, pair), unit=unit, long="window", limit=limit)
+    return encode(KINDS[kind](), Text(text, pair), unit=unit, long="window", limit=limit)
 
 
 def content_parts(kind: str, text: str, pair: str | None) -> list[int | None]:
@@ -31,7 +32,7 @@ def content_parts(kind: str, text: str, pair: str | None) -> list[int | None]:
 
 
 def feature_parts(one: Encoded) -> list[int | None]:
-    spans = one.spans
+    spans = one.places
     return [None if i == NO_FEATURE else spans[i].part for i in one.windows[0].feature.tolist()]
 
 
@@ -51,14 +52,14 @@ def test_every_token_belongs_to_a_feature_of_its_own_part(kind: str, unit: Unit,
 def test_a_part_without_a_visible_token_is_one_feature_of_its_own(unit: Unit) -> None:
     one = encoded("unigram", FILM, "\x18\x0c", unit=unit)
     assert KINDS["unigram"]().tokenize("\x18\x0c") == ["▁"]
-    second = [(span.start, span.end) for span in one.spans if span.part == 1]
+    second = [(span.start, span.end) for span in one.places if span.part == 1]
     assert second == [(0, 1)]
-    assert one.windows[0].feature.tolist().count(len(one.spans) - 1) == 1
+    assert one.windows[0].feature.tolist().count(len(one.places) - 1) == 1
 
 
 def test_removing_the_last_word_leaves_the_other_part_alone() -> None:
     one = encoded("unigram", FILM, "\x18\x0c", unit="token")
-    last_of_first = max(i for i, span in enumerate(one.spans) if span.part == 0)
+    last_of_first = max(i for i, span in enumerate(one.places) if span.part == 0)
     touched = np.flatnonzero(one.windows[0].feature == last_of_first)
     parts: Any = content_parts("unigram", FILM, "\x18\x0c")
     assert {parts[i] for i in touched} == {0}

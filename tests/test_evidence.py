@@ -1,7 +1,6 @@
 """Evidence: the rule on explanations made by hand, and how pages and terminals show it."""
 
 import io
-import json
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -14,10 +13,10 @@ from rich.console import Console
 
 from test_report import Document, explanation, terminal
 from whylight.core.errors import SettingError
-from whylight.core.evidence import Evidence, evidence
-from whylight.core.example import Span
+from whylight.core.evidence import Evidence, evidence, with_evidence
 from whylight.core.explanation import Explanation
 from whylight.core.segment import words
+from whylight.core.text import Span
 from whylight.models.load import load
 from whylight.report.evidence import decision
 from whylight.report.highlight import fragment
@@ -35,7 +34,7 @@ EVIL = '<script>alert(1)</script><img src=x onerror="1">'
 def found(text: str, scores: Any, **options: Any) -> list[tuple[str, float]]:
     """The text and score of each span."""
     one = explanation(text, scores)
-    return [(one.example.slice(e.span), round(e.score, 9)) for e in evidence(one, one.targets[0], **options)]
+    return [(one.example.show(e.span), round(e.score, 9)) for e in evidence(one, one.targets[0], **options)]
 
 
 def scored(text: str, **strong: float) -> list[float]:
@@ -95,7 +94,7 @@ def test_at_most_so_many_spans_are_given() -> None:
 def test_where_nothing_is_positive_there_is_no_evidence_and_that_is_said(scores: list[float]) -> None:
     one = explanation(NOTE, np.resize(scores, len(words(NOTE))))
     assert evidence(one, one.targets[0]) == ()
-    assert one.to_dicts()[0]["evidence"] == []
+    assert with_evidence(one)[0]["evidence"] == []
     assert "None: no word has a positive score." in Document(page([one])).visible
     assert "evidence: none, no word has a positive score" in terminal(one)
 
@@ -107,7 +106,7 @@ def test_a_text_without_features_has_no_evidence() -> None:
 def test_features_that_share_characters_are_adjacent() -> None:
     one = explanation("😀 ok", [1.0, 2.0])
     spans = (Span(0, 0, 1), Span(0, 0, 1), Span(0, 0, 1), Span(0, 2, 4))
-    shared = replace(one, spans=spans, scores=np.array([[1.0, -4.0, 1.0, 0.0]]))
+    shared = replace(one, places=spans, scores=np.array([[1.0, -4.0, 1.0, 0.0]]))
     assert [(e.span, e.score) for e in evidence(shared, one.targets[0], share=1)] == [(Span(0, 0, 1), 2.0)]
 
 
@@ -150,7 +149,7 @@ def test_spans_slice_back_do_not_overlap_and_hold_their_share(
         assert not any(a < e.start - len(e.before) < b or a < e.end + len(e.after) < b for a, b in offsets)
     positive = one.scores[one.scores > 0].sum()
     assert sum(e.score for e in spans) >= share * positive * (1 - 1e-9)
-    for row in one.to_dicts():
+    for row in with_evidence(one):
         parts = (row["text"], row["pair"])
         assert all(parts[e["part"]][e["start"] : e["end"]] == e["text"] for e in row["evidence"])
 
@@ -161,23 +160,24 @@ def _place(one: Evidence) -> Span:
 
 def test_json_says_probability_threshold_and_evidence_of_each_target() -> None:
     both = explanation("a b c", [[1.0, 0.0, 0.0], [0.0, -1.0, 3.0]], targets=(0, 1))
-    first, second = (json.loads(line) for line in with_threshold(both, 0.41).to_json().splitlines())
+    first, second = with_evidence(with_threshold(both, 0.41))
     assert first["target"] == {"index": 0, "label": "negative", "probability": 1 / 3, "threshold": 0.41}
     place = {"part": 0, "start": 4, "end": 5, "text": "c"}
     assert second["evidence"] == [{**place, "score": 3.0, "before": "a b ", "after": ""}]
-    assert json.loads(both.to_json(evidence=0).splitlines()[0])["evidence"] is None
+    assert with_evidence(both, spans=0)[0]["evidence"] is None
+    assert "evidence" not in both.to_dicts()[0]
     assert both.to_dicts()[0]["target"]["threshold"] is None
 
 
 def test_a_multi_label_model_hands_over_its_threshold_and_others_have_none() -> None:
-    from whylight.facade.explain import explain  # noqa: PLC0415  torch loads only here
+    from whylight.explaining.explain import explain  # noqa: PLC0415  torch loads only here
 
     def answer(texts: list[str]) -> list[list[float]]:
         return [[0.9 if "heart" in text else 0.1, 0.6] for text in texts]
 
     one = explain(load(answer, labels=["I50", "J44"], head="sigmoid"), "his heart failed", method="occlusion")
     assert one.prediction.threshold == 0.5
-    assert [one.example.slice(e.span) for e in evidence(one, one.targets[0])] == ["heart"]
+    assert [one.example.show(e.span) for e in evidence(one, one.targets[0])] == ["heart"]
     assert evidence(one, one.targets[1]) == ()
     assert explain(load(), "a film", method="random").prediction.threshold is None
 

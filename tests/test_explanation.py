@@ -10,8 +10,9 @@ import pytest
 import quick
 from whylight.core.errors import WhylightError
 from whylight.core.registry import METHODS
-from whylight.facade.explain import explain
+from whylight.explaining.explain import explain
 from whylight.models.load import load
+from whylight.perturb.binding import bound
 from whylight.views.game import Game
 
 KEYS = """text pair model method settings unit remover score target prediction features completeness_gap seconds
@@ -114,9 +115,9 @@ def test_completeness_is_in_the_receipt_where_it_is_promised_and_only_there(meth
             np.testing.assert_allclose(gap, 0, atol=1e-5)
             return
         name = explanation.provenance.settings.get("baseline", "mask")
-        logits = clf.outcomes(quick.encode(clf, DISTINCT), remover=name, cache={}, meter=quick.request(clf).meter)(
-            np.asarray([[True] * 6, [False] * 6])
-        )
+        logits = clf.outcomes(
+            quick.encode(clf, DISTINCT), removal=bound(name), cache={}, meter=quick.request(clf).meter
+        )(np.asarray([[True] * 6, [False] * 6]))
         np.testing.assert_allclose(explanation.scores.sum(1) - (logits[0] - logits[1]), gap, atol=1e-5)
     else:
         assert gap is None

@@ -10,10 +10,10 @@ import pytest
 
 from balanced import parsed
 from run_rows import explanation_row, score_row, write
-from whylight.core.example import Example, Span
 from whylight.core.explanation import Explanation, Prediction, Provenance
 from whylight.core.labels import Target
 from whylight.core.segment import words
+from whylight.core.text import Span, Text
 from whylight.report import run_page
 from whylight.report.layers import WIDTH, pictures
 from whylight.report.page import page
@@ -34,7 +34,7 @@ def at_layers(scores: list[list[float]], text: str, *, signed: bool = True) -> l
             signed=signed, class_specific=True, forward_passes=1, backward_passes=0, seconds=0.1,
         )  # fmt: skip
         own = np.resize(np.asarray(row), (1, len(spans)))
-        made.append(Explanation(Example(text), spans, (Target(1, "<b>good</b>"),), own, prediction, receipt))
+        made.append(Explanation(Text(text), spans, (Target(1, "<b>good</b>"),), own, prediction, receipt))
     return made
 
 

@@ -23,8 +23,8 @@ from transformers import (
 import quick
 import tiny
 from whylight.core.errors import InputError, ModelError, SettingError, WhylightError
-from whylight.facade.evaluate import measure
-from whylight.facade.explain import explain
+from whylight.explaining.evaluate import measure
+from whylight.explaining.explain import explain
 from whylight.models.load import load
 from whylight.models.networks import PlmCaConfig
 from whylight.models.prepare import prepare

@@ -9,14 +9,16 @@ from hypothesis import given, strategies as st
 
 import quick
 import tiny
-from whylight.core.encoded import Encoded, Window
+from whylight.core.encoded import Encoded
 from whylight.core.errors import IncompatibleError, InputError
-from whylight.core.example import Example, Span
 from whylight.core.registry import METHODS
-from whylight.facade.provide import blend
+from whylight.core.text import Span, Text
+from whylight.explaining.provide import blend
+from whylight.perturb.binding import bound
 from whylight.views.game import Game
 from whylight.views.gradient import GradientView
 from whylight.views.meter import Meter
+from whylight.views.tokens import TokenWindow
 from whylight.views.trace import TraceView
 
 LONG = (
@@ -31,7 +33,7 @@ GRADIENT_ONLY = [
 TRACED = [n for n in quick.METHOD_NAMES if METHODS[n].consumes == (TraceView,) and not METHODS[n].facts["complete"]]
 
 
-def forward(clf: Any, window: Window, ids: Any = None) -> Any:
+def forward(clf: Any, window: TokenWindow, ids: Any = None) -> Any:
     row = torch.as_tensor(window.ids if ids is None else ids)[None]
     types = {"token_type_ids": torch.as_tensor(window.types)[None]} if "token_type_ids" in clf.tokenizer("a") else {}
     return clf.model(input_ids=row, attention_mask=torch.ones_like(row), **types).logits[0]
@@ -54,7 +56,7 @@ def test_windows_hold_every_token_and_respect_the_limit(architecture: str, unit:
     for window in encoded.windows:
         assert window.ids[window.feature < 0].tolist() == first.ids[first.feature < 0].tolist()
         if pair is not None:
-            second = {i for i, span in enumerate(encoded.spans) if span.part == 1}
+            second = {i for i, span in enumerate(encoded.places) if span.part == 1}
             assert second <= set(window.features.tolist())
     if pair is None and unit == "token":
         assert encoded.n_features == len(tokens)
@@ -77,7 +79,7 @@ def test_the_logit_of_a_document_is_the_mean_of_its_window_logits(architecture: 
     encoded = quick.encode(clf, LONG, pair)
     with torch.no_grad():
         expected = torch.stack([forward(clf, window) for window in encoded.windows]).double().mean(0).numpy()
-    outcomes = clf.outcomes(encoded, remover="unk", cache={}, meter=Meter())
+    outcomes = clf.outcomes(encoded, removal=bound("unk"), cache={}, meter=Meter())
     found = outcomes(np.ones((1, encoded.n_features), dtype=bool))[0]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
     given_ = LONG if pair is None else (LONG, pair)
@@ -137,7 +139,7 @@ def test_integrated_gradients_of_a_long_text_are_complete() -> None:
     clf = quick.classifier("bert")
     explanation = quick.run(clf, LONG, "integrated_gradients", steps=80, target="all")
     encoded = quick.encode(clf, LONG)
-    outcomes = clf.outcomes(encoded, remover="mask", cache={}, meter=Meter())
+    outcomes = clf.outcomes(encoded, removal=bound("mask"), cache={}, meter=Meter())
     ends = outcomes(np.stack([np.ones(encoded.n_features, dtype=bool), np.zeros(encoded.n_features, dtype=bool)]))
     total = explanation.scores.sum(1)
     assert explanation.provenance.completeness_gap is not None
@@ -156,7 +158,7 @@ def test_decompx_of_a_long_text_splits_the_mean_of_its_windows(architecture: str
     for number in range(len(encoded.windows)):
         segment, held = encoded.segment(number)
         trace = clf.trace_view(segment, quick.request(clf))
-        expected[:, held] += METHODS["decompx"].function(trace, bias=bias) / len(encoded.windows)
+        expected[:, held] += METHODS["decompx"].function(trace, bias=bias).values / len(encoded.windows)
     explanation = quick.run(clf, LONG, "decompx", target="all", bias=bias)
     np.testing.assert_allclose(explanation.scores, expected, atol=1e-6)
     assert explanation.provenance.completeness_gap is not None
@@ -188,7 +190,7 @@ def test_segments_are_explained_alone_and_blended(method: str) -> None:
         for number, weights in enumerate(blend(encoded)):
             segment, held = encoded.segment(number)
             column = explanation.targets[0].index
-            outcomes = clf.outcomes(segment, remover="mask", cache={}, meter=Meter())
+            outcomes = clf.outcomes(segment, removal=bound("mask"), cache={}, meter=Meter())
             drops = outcomes(np.ones((1, len(held)), dtype=bool)) - outcomes(~np.eye(len(held), dtype=bool))
             expected[held] += drops[:, column] * weights[held]
         np.testing.assert_allclose(explanation.scores[0], expected, atol=1e-5)
@@ -213,9 +215,9 @@ def test_truncation_is_said_and_ends_the_features(architecture: str, method: str
     whole = quick.encode(clf, LONG)
     tokens = len(clf.tokenizer(LONG)["input_ids"])
     assert explanation.provenance.notes == (f"truncated at {tiny.LIMIT} of {tokens} tokens",)
-    assert 0 < len(explanation.spans) < whole.n_features
-    assert explanation.spans == whole.spans[: len(explanation.spans)]
-    cut = LONG[: explanation.spans[-1].end]
+    assert 0 < len(explanation.places) < whole.n_features
+    assert explanation.places == whole.places[: len(explanation.places)]
+    cut = LONG[: explanation.places[-1].end]
     np.testing.assert_allclose(explanation.scores, quick.run(clf, cut, method).scores, atol=1e-6)
 
 
@@ -223,10 +225,10 @@ def test_a_truncated_pair_keeps_the_shorter_text_whole() -> None:
     clf = quick.classifier("bert")
     for given_, longer in (((LONG, PAIR), 0), ((PAIR, LONG), 1)):
         explanation = quick.run(clf, given_, "occlusion", long="truncate")
-        shorter = [explanation.example.slice(s) for s in explanation.spans if s.part != longer]
+        shorter = [explanation.example.show(s) for s in explanation.places if s.part != longer]
         assert shorter == PAIR.split()
-        assert max(s.end for s in explanation.spans if s.part == longer) < len(LONG)
-        assert list(explanation.spans) == sorted(explanation.spans)
+        assert max(s.end for s in explanation.places if s.part == longer) < len(LONG)
+        assert list(explanation.places) == sorted(explanation.places)
 
 
 def test_a_long_text_is_refused_on_request_with_what_would_work() -> None:
@@ -277,10 +279,10 @@ def test_the_games_of_a_long_text_know_their_blocks() -> None:
     spec = METHODS["occlusion"]
     from dataclasses import replace  # noqa: PLC0415
 
-    from whylight.facade.case import open_case  # noqa: PLC0415
-    from whylight.facade.explain import Options, explain_case  # noqa: PLC0415
+    from whylight.explaining.case import open_case  # noqa: PLC0415
+    from whylight.explaining.explain import Options, explain_case  # noqa: PLC0415
 
-    explain_case(open_case(clf, Example(LONG)), replace(spec, function=spy), {}, Options())
+    explain_case(open_case(clf, Text(LONG)), replace(spec, function=spy), {}, Options())
     assert [block.tolist() for block in seen[0].blocks] == [window.features.tolist() for window in encoded.windows]
 
 
@@ -291,8 +293,8 @@ def coverings(draw: st.DrawFn) -> Encoded:
     size = draw(st.integers(1, n))
     step = draw(st.integers(1, size))
     starts = list(range(0, max(1, n - size + step), step))
-    windows = tuple(Window(f, f, f, f) for f in (np.arange(s, min(n, s + size)) for s in starts) if len(f))
-    return Encoded(Example("x" * n), "word", tuple(Span(0, i, i + 1) for i in range(n)), windows)
+    windows = tuple(TokenWindow(f, f, f, f) for f in (np.arange(s, min(n, s + size)) for s in starts) if len(f))
+    return Encoded(Text("x" * n), "word", tuple(Span(0, i, i + 1) for i in range(n)), windows)
 
 
 @given(coverings())
@@ -307,8 +309,8 @@ def test_blend_weights_sum_to_one_and_fall_along_the_window(encoded: Encoded) ->
 
 def test_an_overlap_is_blended_linearly() -> None:
     features = [np.arange(0, 6), np.arange(2, 8)]
-    windows = tuple(Window(f, f, f, f) for f in features)
-    encoded = Encoded(Example("x" * 8), "word", tuple(Span(0, i, i + 1) for i in range(8)), windows)
+    windows = tuple(TokenWindow(f, f, f, f) for f in features)
+    encoded = Encoded(Text("x" * 8), "word", tuple(Span(0, i, i + 1) for i in range(8)), windows)
     weights = blend(encoded)
     np.testing.assert_allclose(weights[0], [1, 1, 1, 0.75, 0.5, 0.25, 0, 0])
     np.testing.assert_allclose(weights[1], 1 - weights[0])
@@ -317,8 +319,8 @@ def test_an_overlap_is_blended_linearly() -> None:
 def test_the_text_that_stands_in_every_window_does_not_bend_the_blend() -> None:
     """A pair's shorter text (features 0-3) is in both windows; the ramp is over the overlap (6-9) all the same."""
     features = [np.r_[0:4, 4:10], np.r_[0:4, 6:12]]
-    windows = tuple(Window(f, f, f, f) for f in features)
+    windows = tuple(TokenWindow(f, f, f, f) for f in features)
     spans = tuple(Span(0 if i < 4 else 1, i, i + 1) for i in range(12))
-    weights = blend(Encoded(Example("x" * 12, "y" * 12), "word", spans, windows))
+    weights = blend(Encoded(Text("x" * 12, "y" * 12), "word", spans, windows))
     np.testing.assert_allclose(weights[0, 4:], [1, 1, 1, 0.75, 0.5, 0.25, 0, 0])
     np.testing.assert_allclose(weights[0, :4], 0.5)

@@ -11,7 +11,7 @@ import quick
 import tiny
 from whylight.core.encoded import Encoded
 from whylight.core.registry import METHODS
-from whylight.facade import provide
+from whylight.explaining import provide
 
 LONG = " ".join(f"{a} films drags {b} plot" for a in ("good", "dull", "never") for b in ("very", "not", "awful"))
 TEXTS = {
@@ -133,6 +133,6 @@ def test_methods_that_were_sums_over_windows_still_are() -> None:
         for number in range(len(encoded.windows)):
             segment, held = encoded.segment(number)
             view = clf.gradient_view(segment, quick.request(clf))
-            expected[:, held] += METHODS[method].function(view, **settings) / len(encoded.windows)
+            expected[:, held] += METHODS[method].function(view, **settings).values / len(encoded.windows)
         found = quick.run(clf, text, method, target="all")
         np.testing.assert_allclose(found.scores, expected, atol=1e-5 * np.abs(expected).max())

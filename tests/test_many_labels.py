@@ -44,7 +44,7 @@ def test_a_page_of_five_thousand_labels_is_bounded_and_says_so() -> None:
 
 
 def test_json_keeps_all_of_them() -> None:
-    lines = explained(500).to_json(evidence=0).split("\n")
+    lines = explained(500).to_json().split("\n")
     assert [json.loads(line)["target"]["index"] for line in lines] == list(range(500))
 
 

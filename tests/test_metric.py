@@ -9,12 +9,13 @@ from hypothesis import given, strategies as st
 import quick
 from whylight.core.arrays import Floats
 from whylight.core.errors import SettingError
-from whylight.core.example import Example, Span
 from whylight.core.explanation import Explanation, Prediction, Provenance
 from whylight.core.labels import Target
-from whylight.facade.evaluate import measure
+from whylight.core.text import Span, Text
+from whylight.explaining.evaluate import measure
 from whylight.metrics.comprehensiveness import comprehensiveness
 from whylight.models.load import load
+from whylight.perturb.binding import bound
 from whylight.views.game import Game
 
 LONG = " ".join(["the film was never dull but the plot drags"] * 9)
@@ -24,7 +25,7 @@ def explanation(scores: Floats, *, class_specific: bool = True, targets: int | N
     n = scores.shape[1]
     receipt = Provenance("m", "x", {}, "word", None, "logit", True, class_specific, 0, 0, 0.0)  # noqa: FBT003
     return Explanation(
-        Example("x " * n),
+        Text("x " * n),
         tuple(Span(0, 2 * i, 2 * i + 1) for i in range(n)),
         tuple(Target(i, str(i)) for i in range(len(scores) if targets is None else targets)),
         scores,
@@ -103,7 +104,7 @@ def test_measuring_a_model_is_the_drop_found_by_hand(remover: str, score: Any) -
     for number, target in enumerate(found.targets):
         keep = np.ones((2, 10), dtype=bool)
         keep[1, np.argsort(-found.row(target), kind="stable")[:2]] = False
-        logits = clf.outcomes(encoded, remover=remover, cache={}, meter=quick.request(clf).meter)(keep)
+        logits = clf.outcomes(encoded, removal=bound(remover), cache={}, meter=quick.request(clf).meter)(keep)
         scores = clf.labels.scores(logits, score)[:, target.index]
         np.testing.assert_allclose(values[number], scores[0] - scores[1], rtol=1e-5, atol=1e-7)
 

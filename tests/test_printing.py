@@ -18,10 +18,10 @@ from rich.text import Text
 import whylight
 from whylight.cli.tables import TableFormat, print_records
 from whylight.core.printable import clean, one_line, to_json
-from whylight.facade import bar, console
+from whylight.explaining import bar, console
 
 SOURCES = Path(whylight.__file__).parent
-DOOR = SOURCES / "facade" / "console.py"
+DOOR = SOURCES / "explaining" / "console.py"
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 EVIL = "\x1b[2J\x1b]0;owned\x07 \x9b8m \r\u202e\u2028 [red]mark[/red] :smile: \ud800\x00\x7f"
 

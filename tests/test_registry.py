@@ -6,7 +6,7 @@ import pytest
 
 from whylight.core.errors import SettingError
 from whylight.core.registry import METHODS, METRICS, Registry, Setting
-from whylight.facade.compatible import compatible
+from whylight.explaining.compatible import compatible
 from whylight.models.load import load
 from whylight.views.game import Game
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings, strategies as st
 from rich.console import Console
 
 from whylight.core.errors import InputError
-from whylight.core.example import Example, Span
 from whylight.core.explanation import Explanation, Prediction, Provenance
 from whylight.core.labels import Target
 from whylight.core.segment import words
+from whylight.core.text import Span, Text
 from whylight.report import colours
 from whylight.report.cards import percentage
 from whylight.report.highlight import fragment
@@ -82,7 +82,7 @@ def explanation(
     targets: tuple[int, ...] = (1,),
     **receipt: Any,
 ) -> Explanation:
-    example = Example(text, pair)
+    example = Text(text, pair)
     spans = tuple(Span(n, *offsets) for n, part in enumerate(example.parts) for offsets in words(part))
     facts: dict[str, Any] = {
         "model": "tiny",
@@ -168,7 +168,7 @@ def test_every_text_survives(text: str) -> None:
     one = explanation(text)
     document = Document(page([one]))
     assert document.texts == [text]
-    assert [span[2] for span in document.spans[0]] == [one.example.slice(span) for span in one.spans]
+    assert [span[2] for span in document.spans[0]] == [one.example.show(span) for span in one.spans]
 
 
 def test_every_word_carries_its_exact_score_and_its_shade() -> None:

@@ -216,8 +216,9 @@ def test_a_long_text_keeps_every_character_without_an_element_a_word(tmp_path: P
 
 
 def test_a_pair_of_texts_is_shown_whole(tmp_path: Path) -> None:
-    row = explanation_row("t", "lime", [1.0, 0.5], text="one two", pair="three four", parts=[0, 1], starts=[0, 6])
-    run = write(tmp_path / "run", [{**row, "ends": [3, 10]}], [score_row("t", "lime", 0.4)])
+    places = [[0, 0, 3], [1, 6, 10]]
+    row = explanation_row("t", "lime", [1.0, 0.5], text="one two", pair="three four", places=places)
+    run = write(tmp_path / "run", [row], [score_row("t", "lime", 0.4)])
     ((shown,), _) = best_and_worst(read(run), "aopc_comprehensiveness")
     first, second = shown.questions[0].highlights[0].parts
     assert [piece.text for piece in first] == ["one", " two"]

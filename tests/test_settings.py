@@ -10,7 +10,7 @@ import whylight as wl
 from test_cli import cli  # noqa: F401  a fixture
 from whylight.core.errors import SettingError
 from whylight.core.registry import METHODS, METRICS, OBJECTIVES
-from whylight.facade.variants import share_settings
+from whylight.explaining.variants import share_settings
 from whylight.run.evaluate import Question
 from whylight.run.several import evaluate_several
 

@@ -12,14 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from whylight.core.errors import WhylightError
-from whylight.core.example import Example, Span
 from whylight.core.explanation import Explanation, Provenance
+from whylight.core.text import Span, Text
 
 if TYPE_CHECKING:
     from whylight.data.load import dataset
-    from whylight.facade.compatible import compatible
-    from whylight.facade.evaluate import measure
-    from whylight.facade.explain import Options, explain
+    from whylight.explaining.compatible import compatible
+    from whylight.explaining.evaluate import measure
+    from whylight.explaining.explain import Options, explain
     from whylight.models.load import load
     from whylight.run.evaluate import evaluate
     from whylight.run.sanity import sanity_check
@@ -33,6 +33,7 @@ __all__ = [
     "Options",
     "Provenance",
     "Span",
+    "Text",
     "WhylightError",
     "compatible",
     "dataset",
@@ -46,17 +47,20 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Options": "whylight.facade.explain",
-    "compatible": "whylight.facade.compatible",
+    "Options": "whylight.explaining.explain",
+    "compatible": "whylight.explaining.compatible",
     "dataset": "whylight.data.load",
     "evaluate": "whylight.run.evaluate",
-    "explain": "whylight.facade.explain",
+    "explain": "whylight.explaining.explain",
     "load": "whylight.models.load",
-    "measure": "whylight.facade.evaluate",
+    "measure": "whylight.explaining.evaluate",
     "recipe": "whylight.training.recipe",
     "sanity_check": "whylight.run.sanity",
     "train": "whylight.training.train",
 }
+
+Example = Text
+"""What `Text` was called in version 0.1."""
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever the name stands for

@@ -31,7 +31,7 @@ def test_every_command_is_tried_with_every_name(tmp_path: Path) -> None:
 )
 def test_a_name_that_gets_through_is_seen(monkeypatch: pytest.MonkeyPatch, fault: str, seen: str) -> None:
     for name in ("clean", "one_line"):
-        monkeypatch.setattr(f"whylight.facade.console.{name}", lambda text: text)
+        monkeypatch.setattr(f"whylight.explaining.console.{name}", lambda text: text)
     found = names.problems(names.Command(("explain", "a film", "--method", names.NAMES[fault])))
     assert any(seen in one for one in found)
 

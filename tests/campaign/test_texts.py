@@ -38,7 +38,7 @@ def test_a_token_that_is_credited_to_the_other_text_is_seen(monkeypatch: pytest.
     """The fault that was: -1 plus an offset."""
     monkeypatch.setattr(tokenised, "_owners", shifted)
     monkeypatch.setattr(tokenised, "_token_spans", unpatched_spans)
-    violations = texts.broken("unigram", texts.Example("a film", "\x18\x0c"), "token", 512)
+    violations = texts.broken("unigram", texts.Text("a film", "\x18\x0c"), "token", 512)
     assert any("has a feature of part 0" in one for one in violations)
     assert any("has a feature of part 0" in one for one in texts.campaign(0.003, seed=0).violations)
 
@@ -53,7 +53,7 @@ def test_a_token_that_is_credited_to_the_other_text_is_seen(monkeypatch: pytest.
         (chunking, "windows", lambda _, **__: [(0, 1), (1, 2)], "are in no window"),
         (tokenised, "_owners", lambda anchors, *_, **__: np.full(len(anchors), -1), "has no feature"),
         (tokenised, "_owners", lambda anchors, *_, **__: np.full(len(anchors), 0), "belongs to"),
-        (tokenised, "_layout", lambda *_, **__: [tokenised.Slot(0, np.asarray([]), 0)], "IndexError|own call"),
+        (tokenised, "layout", lambda *_, **__: [tokenised.Slot(0, np.asarray([]), 0)], "IndexError|own call"),
     ],
 )
 def test_a_planted_fault_is_seen(

@@ -4,7 +4,7 @@ import pytest
 
 import quick
 from whylight.core.registry import METHODS
-from whylight.facade.compatible import obstacle
+from whylight.explaining.compatible import obstacle
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,10 @@ import torch
 
 import quick
 import tiny
-from whylight.core.encoded import Rows
 from whylight.models.load import load
+from whylight.perturb.binding import bound
 from whylight.views.meter import Meter
+from whylight.views.tokens import TokenBatch
 
 every_architecture = pytest.mark.parametrize("architecture", tiny.EVERY)
 with_heads = pytest.mark.parametrize("architecture", tiny.ARCHITECTURES)
@@ -46,7 +47,7 @@ def test_the_game_of_the_untouched_text_is_the_model(architecture: str) -> None:
     for text, pair in cases():
         encoded = quick.encode(clf, text, pair)
         for remover in clf.removers:
-            outcomes = clf.outcomes(encoded, remover=remover, cache={}, meter=Meter())
+            outcomes = clf.outcomes(encoded, removal=bound(remover), cache={}, meter=Meter())
             close(outcomes(np.ones((1, encoded.n_features), dtype=bool))[0], quick.plain_logits(clf, text, pair))
 
 
@@ -81,7 +82,7 @@ def test_game_and_gradient_view_agree_on_every_score_space(architecture: str, sp
     clf = quick.classifier(architecture, num_labels=3)
     encoded = quick.encode(clf, TEXTS[1])
     view = clf.gradient_view(encoded, quick.request(clf, space))
-    outcomes = clf.outcomes(encoded, remover="zero", cache={}, meter=Meter())
+    outcomes = clf.outcomes(encoded, removal=bound("zero"), cache={}, meter=Meter())
     logits = outcomes(np.ones((1, encoded.n_features), dtype=bool))[0]
     close(view.score(view.inputs), clf.labels.scores(logits, space))
 
@@ -98,7 +99,7 @@ def test_a_baseline_is_what_the_remover_of_that_name_leaves(architecture: str, n
         return
     encoded = quick.encode(clf, TEXTS[1])
     view = clf.gradient_view(encoded, quick.request(clf))
-    outcomes = clf.outcomes(encoded, remover=name, cache={}, meter=Meter())
+    outcomes = clf.outcomes(encoded, removal=bound(name), cache={}, meter=Meter())
     close(view.score(view.baseline(name)), outcomes(np.zeros((1, encoded.n_features), dtype=bool))[0])
 
 
@@ -112,7 +113,7 @@ def test_batch_padding_is_masked(architecture: str) -> None:
     for row, window in enumerate(windows):
         ids[row, : lengths[row]] = window.ids
     with torch.no_grad():
-        together = clf.batch_logits(Rows(ids, types, lengths))
+        together = clf.batch_logits(TokenBatch(ids, types, lengths))
     for row, text in enumerate(TEXTS):
         close(together[row], quick.plain_logits(clf, text))
 
@@ -174,13 +175,13 @@ def test_attention_gradients_agree_with_the_model_run_by_hand(architecture: str)
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "llama"])
 @pytest.mark.parametrize("remover", ["unk", "delete"])
 def test_a_decoder_pads_with_what_does_not_occur(architecture: str, remover: str) -> None:
-    """Rows of different lengths in one batch: each must be read up to its own last token."""
+    """TokenBatch of different lengths in one batch: each must be read up to its own last token."""
     clf = quick.classifier(architecture)
     encoded = quick.encode(clf, "good plot but the ending drags")
     keep = np.asarray([[1, 1, 1, 1, 1, 1], [0, 1, 0, 0, 1, 0], [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]], dtype=bool)
-    together = clf.outcomes(encoded, remover=remover, cache={}, meter=Meter())(keep)
+    together = clf.outcomes(encoded, removal=bound(remover), cache={}, meter=Meter())(keep)
     for row, mask in enumerate(keep):
-        alone = clf.outcomes(encoded, remover=remover, cache={}, meter=Meter())(mask[None])[0]
+        alone = clf.outcomes(encoded, removal=bound(remover), cache={}, meter=Meter())(mask[None])[0]
         close(together[row], alone)
 
 
@@ -197,7 +198,7 @@ def test_a_decoder_is_never_masked_with_the_token_that_marks_the_end_of_a_text()
         view = clf.gradient_view(encoded, quick.request(clf))
         point = view.inputs.clone()
         point[-1] = view.baseline(remover)[-1]  # type: ignore[arg-type]  # removers and baselines share names
-        removed = clf.outcomes(encoded, remover=remover, cache={}, meter=Meter())(keep)[0]
+        removed = clf.outcomes(encoded, removal=bound(remover), cache={}, meter=Meter())(keep)[0]
         close(removed, view.score(point))
 
 
@@ -208,7 +209,7 @@ def test_sparse_attention_does_not_depend_on_the_batch() -> None:
     text = " ".join(["the films were never dull but the plot drags"] * 4)  # words of one to four pieces
     found = []
     for budget in (1, 100_000):
-        clf.engine.token_budget = budget
+        clf.engine.budget = budget
         found.append(quick.run(clf, text, "occlusion", remover="delete").scores)
     np.testing.assert_allclose(found[0], found[1], atol=1e-5 * np.abs(found[0]).max())
 
@@ -218,7 +219,7 @@ def test_running_out_of_memory_halves_the_batch_and_changes_nothing(monkeypatch:
     expected = quick.run(clf, quick.TEXT, "occlusion").scores
     forward, sizes = clf.engine._forward, []
 
-    def small(rows: Rows) -> Any:
+    def small(rows: TokenBatch) -> Any:
         sizes.append(len(rows))
         if len(rows) > 2:
             raise torch.OutOfMemoryError("not enough memory")
@@ -233,7 +234,7 @@ def test_running_out_of_memory_halves_the_batch_and_changes_nothing(monkeypatch:
 def test_one_row_that_does_not_fit_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     clf = tiny.classifier("bert")
 
-    def never(_rows: Rows) -> Any:
+    def never(_rows: TokenBatch) -> Any:
         raise torch.OutOfMemoryError("not enough memory")
 
     monkeypatch.setattr(clf.engine, "_forward", never)

@@ -12,8 +12,8 @@ import quick
 import tiny
 from whylight.core.errors import IncompatibleError
 from whylight.core.registry import METHODS
-from whylight.facade.compatible import compatible
-from whylight.facade.explain import explain
+from whylight.explaining.compatible import compatible
+from whylight.explaining.explain import explain
 from whylight.models.load import load
 from whylight.views.game import Game
 from whylight.views.gradient import GradientView
@@ -56,7 +56,7 @@ def test_integer_weights_answer_a_row_the_same_in_any_batch() -> None:
     assert clf.company == "none"
     found = []
     for budget in (1, 100_000):
-        clf.engine.token_budget = budget
+        clf.engine.budget = budget
         found.append(quick.run(clf, TEXT, "occlusion").scores)
     assert found[0].tobytes() == found[1].tobytes()
 

@@ -41,7 +41,7 @@ def test_whatever_the_text_spans_slice_back_and_scores_are_finite(method: str, a
     covered = [set[int]() for _ in parts]
     for span in explanation.spans:
         piece = parts[span.part][span.start : span.end]
-        assert piece == explanation.example.slice(span)
+        assert piece == explanation.example.show(span)
         assert piece
         assert not any(character.isspace() for character in piece)
         covered[span.part] |= set(range(span.start, span.end))

@@ -13,7 +13,7 @@ import quick
 import tiny
 from whylight.core.errors import IncompatibleError
 from whylight.core.registry import METHODS
-from whylight.facade.explain import explain
+from whylight.explaining.explain import explain
 
 every_method = pytest.mark.parametrize("method", quick.METHOD_NAMES)
 every_architecture = pytest.mark.parametrize("architecture", tiny.EVERY)
@@ -22,11 +22,11 @@ seeded = pytest.mark.parametrize("method", [name for name in quick.METHOD_NAMES 
 
 @contextmanager
 def token_budget(clf: Any, tokens: int) -> Iterator[None]:
-    before, clf.engine.token_budget = clf.engine.token_budget, tokens
+    before, clf.engine.budget = clf.engine.budget, tokens
     try:
         yield
     finally:
-        clf.engine.token_budget = before
+        clf.engine.budget = before
 
 
 @every_architecture
@@ -39,7 +39,7 @@ def test_scores_have_a_row_a_target_and_a_column_a_feature(method: str, architec
     assert explanation.scores.dtype == np.float64
     assert np.isfinite(explanation.scores).all()
     assert np.abs(explanation.scores).max() > 0
-    assert [explanation.example.slice(s) for s in explanation.spans] == [
+    assert [explanation.example.show(s) for s in explanation.spans] == [
         "The",
         "acting",
         "was",

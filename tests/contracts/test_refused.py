@@ -8,7 +8,7 @@ import quick
 import tiny
 from whylight.core.errors import IncompatibleError
 from whylight.core.registry import METHODS
-from whylight.facade.compatible import compatible, obstacle
+from whylight.explaining.compatible import compatible, obstacle
 
 APART = [name for name in quick.METHOD_NAMES if METHODS[name].facts["layers"] is not None]
 UNKNOWN = {

@@ -9,24 +9,27 @@ import pytest
 import quick
 import tiny
 from whylight.core.arrays import Bools
-from whylight.core.encoded import Rows, Window
 from whylight.models.load import load
+from whylight.perturb.binding import bound
 from whylight.views.meter import Meter
+from whylight.views.tokens import TokenBatch, TokenWindow
 
 BOTH = [(architecture, remover) for architecture in tiny.EVERY for remover in quick.classifier(architecture).removers]
 every_remover = pytest.mark.parametrize(("architecture", "remover"), BOTH)
 TEXT, PAIR = "films, the plot drags nevers", "good acting"
 
 
-def windows(architecture: str) -> list[tuple[Window, int]]:
+def windows(architecture: str) -> list[tuple[TokenWindow, int]]:
     clf = quick.classifier(architecture)
     encodings = [quick.encode(clf, TEXT), quick.encode(clf, TEXT, PAIR), quick.encode(clf, f"{TEXT} " * 9)]
     return [(window, encoded.n_features) for encoded in encodings for window in encoded.windows]
 
 
-def remove(architecture: str, remover: str, window: Window, keep: Bools) -> Rows:
-    rows: Rows = quick.classifier(architecture)._removers[remover](window, keep)
-    return rows
+def remove(remover: str, window: TokenWindow, keep: Bools) -> TokenBatch:
+    found = bound(remover)(window, keep)
+    assert found.weights is None
+    assert isinstance(found.batch, TokenBatch)
+    return found.batch
 
 
 def coalitions(n: int) -> Bools:
@@ -36,7 +39,7 @@ def coalitions(n: int) -> Bools:
 @every_remover
 def test_keeping_all_is_the_identity(architecture: str, remover: str) -> None:
     for window, n in windows(architecture):
-        rows = remove(architecture, remover, window, np.ones((2, n), dtype=bool))
+        rows = remove(remover, window, np.ones((2, n), dtype=bool))
         for row in range(2):
             assert rows.lengths[row] == len(window.ids)
             assert rows.ids[row].tolist() == window.ids.tolist()
@@ -48,7 +51,7 @@ def test_keeping_all_is_the_identity(architecture: str, remover: str) -> None:
 def test_keeping_none_leaves_no_content(architecture: str, remover: str) -> None:
     for window, n in windows(architecture):
         content = window.feature >= 0
-        rows = remove(architecture, remover, window, np.zeros((1, n), dtype=bool))
+        rows = remove(remover, window, np.zeros((1, n), dtype=bool))
         length = rows.lengths[0]
         if remover == "delete":
             assert rows.ids[0, :length].tolist() == window.ids[~content].tolist()
@@ -65,7 +68,7 @@ def test_keeping_none_leaves_no_content(architecture: str, remover: str) -> None
 def test_what_stays_is_untouched_and_special_tokens_always_stay(architecture: str, remover: str) -> None:
     for window, n in windows(architecture):
         keep = coalitions(n)
-        rows = remove(architecture, remover, window, keep)
+        rows = remove(remover, window, keep)
         for row, mask in enumerate(keep):
             kept = np.asarray([owner < 0 or mask[owner] for owner in window.feature])
             length = rows.lengths[row]
@@ -89,13 +92,13 @@ def test_inputs_are_never_mutated(architecture: str, remover: str) -> None:
     for window, n in windows(architecture):
         keep = coalitions(n)
         before = [array.tobytes() for array in (window.ids, window.types, window.feature, keep)]
-        remove(architecture, remover, window, keep)
+        remove(remover, window, keep)
         assert [array.tobytes() for array in (window.ids, window.types, window.feature, keep)] == before
 
 
 def test_deleting_shortens_by_the_tokens_of_the_word() -> None:
     (window,) = quick.encode(quick.classifier("bert"), "films drags").windows
-    rows = remove("bert", "delete", window, ~np.eye(2, dtype=bool))
+    rows = remove("delete", window, ~np.eye(2, dtype=bool))
     assert (len(window.ids) - rows.lengths).tolist() == [2, 1]
 
 
@@ -105,7 +108,7 @@ def test_zero_means_an_embedding_of_zero() -> None:
     view = clf.gradient_view(encoded, quick.request(clf))
     point = view.inputs.clone()
     point[2] = 0
-    found = clf.outcomes(encoded, remover="zero", cache={}, meter=Meter())(np.asarray([[True, False, True]]))[0]
+    found = clf.outcomes(encoded, removal=bound("zero"), cache={}, meter=Meter())(np.asarray([[True, False, True]]))[0]
     np.testing.assert_allclose(found, view.score(point), rtol=1e-5)
 
 
@@ -126,7 +129,7 @@ def count_rows(clf: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     quick.tried(clf, "occlusion", "kernel_shap")
     forward, sizes = clf.engine._forward, list[int]()
 
-    def counted(rows: Rows) -> Any:
+    def counted(rows: TokenBatch) -> Any:
         sizes.append(len(rows))
         return forward(rows)
 
@@ -141,7 +144,7 @@ def test_each_distinct_row_is_computed_once(remover: str, monkeypatch: pytest.Mo
     encoded = quick.encode(clf, "good plot drags")
     cache: dict[bytes, Any] = {}
     meter = Meter()
-    outcomes = clf.outcomes(encoded, remover=remover, cache=cache, meter=meter)
+    outcomes = clf.outcomes(encoded, removal=bound(remover), cache=cache, meter=meter)
     keep = np.asarray([[1, 1, 0], [1, 1, 0], [0, 1, 1], [1, 1, 0]], dtype=bool)
     first = outcomes(keep)
     assert sum(sizes) == 2
@@ -171,10 +174,10 @@ def test_methods_of_one_text_share_answers(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_batches_hold_at_most_the_token_budget_and_no_padding_beyond_the_longest() -> None:
     clf = tiny.classifier("bert")
-    clf.engine.token_budget = 40
+    clf.engine.budget = 40
     forward, shapes = clf.engine._forward, []
 
-    def recorded(rows: Rows) -> Any:
+    def recorded(rows: TokenBatch) -> Any:
         shapes.append(rows.ids.shape)
         assert rows.ids.shape[1] == rows.lengths.max()
         return forward(rows)
@@ -186,6 +189,6 @@ def test_batches_hold_at_most_the_token_budget_and_no_padding_beyond_the_longest
 
 
 def tiny_explain(clf: Any, text: str, methods: list[str]) -> Any:
-    from whylight.facade.explain import explain  # noqa: PLC0415
+    from whylight.explaining.explain import explain  # noqa: PLC0415
 
     return explain(clf, text, method=methods)

@@ -11,7 +11,7 @@ import torch
 import quick
 import tiny
 from whylight.core.errors import WhylightError
-from whylight.facade.compatible import compatible
+from whylight.explaining.compatible import compatible
 from whylight.models.load import load
 
 THREADS = 8

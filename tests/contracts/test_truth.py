@@ -11,9 +11,10 @@ import tiny
 import zoo
 from whylight.core.errors import IncompatibleError
 from whylight.core.registry import METHODS
-from whylight.facade.compatible import compatible
-from whylight.facade.explain import explain
+from whylight.explaining.compatible import compatible
+from whylight.explaining.explain import explain
 from whylight.models.trial import LONG, SHORT
+from whylight.perturb.binding import bound
 from whylight.views.meter import Meter
 
 PAIR = ("The plot is good", "this film was not dull")
@@ -39,7 +40,7 @@ def taken(clf: Any, *texts: str) -> dict[str, Any]:
 
 def logits(clf: Any, *texts: str) -> Any:
     encoded = quick.encode(clf, *texts)
-    outcomes = clf.outcomes(encoded, remover=clf.removers[0], cache={}, meter=Meter())
+    outcomes = clf.outcomes(encoded, removal=bound(clf.removers[0]), cache={}, meter=Meter())
     return outcomes(np.ones((1, encoded.n_features), dtype=bool))[0]
 
 
@@ -60,7 +61,7 @@ def test_rows_of_several_lengths_have_the_answers_that_they_have_alone(name: str
     encoded = quick.encode(clf, LONG)
     keep = np.ones((3, encoded.n_features), dtype=bool)
     keep[1, 2:20] = keep[2, ::2] = False
-    found = clf.outcomes(encoded, remover="delete", cache={}, meter=Meter())(keep)
+    found = clf.outcomes(encoded, removal=bound("delete"), cache={}, meter=Meter())(keep)
     (window,) = encoded.windows
     for row, mask in zip(found, keep, strict=True):
         kept = (window.feature < 0) | mask[window.feature]
@@ -104,7 +105,7 @@ def test_the_token_that_a_sequence_to_sequence_model_reads_is_never_put_in_or_ta
     ends = int((quick.encode(clf, LONG).windows[0].ids == clf.model.config.eos_token_id).sum())
     for remover in clf.removers:
         window = quick.encode(clf, LONG).windows[0]
-        rows = clf._removers[remover](window, np.zeros((1, 30), dtype=bool))
+        rows = bound(remover)(window, np.zeros((1, 30), dtype=bool)).batch
         assert int((rows.ids[0, : rows.lengths[0]] == clf.model.config.eos_token_id).sum()) == ends
     clf.model.config.eos_token_id = clf.tokenizer.unk_token_id
     assert "unk" not in clf._find_replacements()

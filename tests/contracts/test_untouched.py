@@ -11,7 +11,7 @@ from torch import nn
 import quick
 import tiny
 from whylight.core.errors import IncompatibleError, ModelError
-from whylight.facade.evaluate import measure
+from whylight.explaining.evaluate import measure
 from whylight.models.load import load
 
 every_method = pytest.mark.parametrize("method", quick.METHOD_NAMES)

@@ -45,9 +45,9 @@ def test_evidence_slices_the_spanish_text_with_its_own_line_ends(root: Path) -> 
     first, second = data.records
     assert first.example.text == TEXT
     assert first.labels == ("r50.8", "r50.9", "z99")
-    marked = {label: [first.example.slice(s) for s in r.spans] for label, r in first.rationales.items()}
+    marked = {label: [first.example.show(s) for s in r.places] for label, r in first.rationales.items()}
     assert marked == {"r50.8": ["fiebre", "cede"], "r50.9": ["fiebre", "fiebre"], "z99": ["Varón", "seca"]}
-    assert [span.start for span in first.rationales["r50.9"].spans] == [10, 32]
+    assert [span.start for span in first.rationales["r50.9"].places] == [10, 32]
     assert (second.labels, second.rationales) == ((), {})
     assert data.notes == ("1 cases have none of the labels",)
 
@@ -56,7 +56,7 @@ def test_level_kind_and_top_choose_the_labels(root: Path) -> None:
     spec = f"codiesp:{root}"
     by_category = dataset(spec, split="dev", level="category")
     assert by_category.label_names == ("r05", "r50", "z99")
-    assert len(by_category[0].rationales["r50"].spans) == 3
+    assert len(by_category[0].rationales["r50"].places) == 3
     assert dataset(spec, split="dev", kind="procedure").label_names == ("bw03zzz",)
     assert dataset(spec, split="dev", kind="procedure", level="category").label_names == ("bw0",)
     top = dataset(spec, split="dev", top=1)
@@ -72,7 +72,7 @@ def test_what_differs_from_the_annotated_text_is_counted(root: Path) -> None:
     data = dataset(f"codiesp:{root}")
     assert "1 mentions differ from their annotated text" in data.notes
     assert "1 empty pieces of evidence are dropped" in data.notes
-    assert all(span.start < span.end for span in data[0].rationales["r05"].spans)
+    assert all(span.start < span.end for span in data[0].rationales["r05"].places)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def test_sst2_reads_quotes_as_characters_and_leaves_its_test_split_unlabelled(tm
     dev, test = dataset(f"sst2:{tmp_path}", split="dev"), dataset(f"sst2:{tmp_path}")
     assert _texts(dev) == [("it 's \"fine", ("positive",)), ("a bore", ("negative",))]
     assert dev[0].example.words is not None
-    assert [dev[0].example.slice(word) for word in dev[0].example.words] == ["it", "'s", '"fine']
+    assert [dev[0].example.show(word) for word in dev[0].example.words] == ["it", "'s", '"fine']
     assert _texts(test) == [("so so .", ())]
     assert "the records have no gold label" in test.notes
 
@@ -124,10 +124,10 @@ def test_esnli_marks_runs_of_words_in_both_sentences(tmp_path: Path) -> None:
     record = data[0]
     assert (record.id, record.labels) == ("7", ("contradiction",))
     assert record.example.parts == ("Two men sit still .", "They run .")
-    spans = record.rationales["contradiction"].spans
-    assert [(span.part, record.example.slice(span)) for span in spans] == [(0, "sit still"), (1, "run")]
+    spans = record.rationales["contradiction"].places
+    assert [(span.part, record.example.show(span)) for span in spans] == [(0, "sit still"), (1, "run")]
     assert record.example.words is not None
-    assert " ".join(map(record.example.slice, record.example.words)) == "Two men sit still . They run ."
+    assert " ".join(map(record.example.show, record.example.words)) == "Two men sit still . They run ."
     assert data.label_names == ("entailment", "neutral", "contradiction")
     assert "1 empty tokens are left out" in data.notes
 

@@ -3,14 +3,14 @@
 import pytest
 
 from whylight.core.errors import SettingError
-from whylight.core.example import Example, Span
 from whylight.core.rationale import Rationale
+from whylight.core.text import Span, Text
 from whylight.data.dataset import Dataset, Record
 
 
 def _dataset(size: int) -> Dataset:
     marked = {"a": Rationale((Span(0, 0, 4),))}
-    records = tuple(Record(str(i), Example(f"text {i}"), ("a",), marked if i % 3 == 0 else {}) for i in range(size))
+    records = tuple(Record(str(i), Text(f"text {i}"), ("a",), marked if i % 3 == 0 else {}) for i in range(size))
     return Dataset("made up", "test", ("a", "b"), records, notes=("first",))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from whylight.cli import main
 from whylight.core.errors import InputError, SettingError
-from whylight.core.example import Example
+from whylight.core.text import Text
 from whylight.data import _reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.load import dataset
@@ -118,9 +118,7 @@ def test_the_bounds_are_settings(tmp_path: Path) -> None:
 
 
 def _data(split: str, *texts: str) -> Dataset:
-    return Dataset(
-        "mine", split, ("x",), tuple(Record(f"{split}-{i}", Example(t), ("x",)) for i, t in enumerate(texts))
-    )
+    return Dataset("mine", split, ("x",), tuple(Record(f"{split}-{i}", Text(t), ("x",)) for i, t in enumerate(texts)))
 
 
 def test_shared_texts_are_left_out_and_named() -> None:
@@ -133,8 +131,8 @@ def test_shared_texts_are_left_out_and_named() -> None:
 
 
 def test_a_pair_is_shared_if_both_texts_are_whatever_the_words() -> None:
-    one = Dataset("a", "train", (), (Record("1", Example("t", "p"), ()), Record("2", Example("t", "q"), ())))
-    other = Dataset("b", "dev", (), (Record("1", Example("t", "q", words=()), ()),))
+    one = Dataset("a", "train", (), (Record("1", Text("t", "p"), ()), Record("2", Text("t", "q"), ())))
+    other = Dataset("b", "dev", (), (Record("1", Text("t", "q", words=()), ()),))
     assert [record.id for record in one.shared_with(other)] == ["2"]
     assert [record.id for record in one.shared_with(other, pairs=False)] == ["1", "2"]
 

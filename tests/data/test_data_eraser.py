@@ -37,9 +37,9 @@ def test_evidence_is_the_characters_of_its_tokens(tmp_path: Path) -> None:
     assert example.text == DOCUMENT
     assert example.pair is None
     assert example.words is not None
-    assert "|".join(map(example.slice, example.words)) == "the|plot|is|thin|.|but|the|cast\tis|a|joy|!"
+    assert "|".join(map(example.show, example.words)) == "the|plot|is|thin|.|but|the|cast\tis|a|joy|!"
     assert data[0].labels == ("positive",)
-    assert [example.slice(span) for span in data[0].rationales["positive"].spans] == ["thin .", ".\nbut  the"]
+    assert [example.show(span) for span in data[0].rationales["positive"].places] == ["thin .", ".\nbut  the"]
     assert data.notes == ("every labelled record has the label 'positive'",)
 
 
@@ -64,7 +64,7 @@ def test_queries_become_the_pair_where_they_differ(tmp_path: Path) -> None:
     example = data[1].example
     assert example.pair == "is it long ?"
     assert example.words is not None
-    assert [example.slice(word) for word in example.words if word.part == 1] == ["is", "it", "long", "?"]
+    assert [example.show(word) for word in example.words if word.part == 1] == ["is", "it", "long", "?"]
     assert "the query is the pair" in data.notes
     assert dataset(spec, query="ignore")[1].example.pair is None
     assert dataset(_folder(tmp_path, _row()))[0].example.pair is None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from whylight.core.errors import InputError, SettingError
-from whylight.core.example import Span
+from whylight.core.text import Span
 from whylight.data.dataset import Dataset
 from whylight.data.load import dataset
 
@@ -68,7 +68,7 @@ WRITERS: dict[str, Callable[[Path, Rows], Path]] = {
 
 def _marked(data: Dataset) -> list[dict[str, list[str]]]:
     return [
-        {label: [record.example.slice(span) for span in found.spans] for label, found in record.rationales.items()}
+        {label: [record.example.show(span) for span in found.places] for label, found in record.rationales.items()}
         for record in data
     ]
 
@@ -97,7 +97,7 @@ def test_spans_may_name_the_part_of_a_pair(tmp_path: Path) -> None:
     rows: Rows = [{"text": "a man sleeps", "pair": "he runs", "label": 2, "rationale": [[6, 12], [1, 3, 7]]}]
     record = dataset(_jsonl(tmp_path / "pairs.jsonl", rows))[0]
     assert record.example.parts == ("a man sleeps", "he runs")
-    assert record.rationales["2"].spans == (Span(0, 6, 12), Span(1, 3, 7))
+    assert record.rationales["2"].places == (Span(0, 6, 12), Span(1, 3, 7))
 
 
 def test_numbers_as_labels_are_ordered_by_value(tmp_path: Path) -> None:

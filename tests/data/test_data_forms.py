@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from whylight.core.errors import InputError
-from whylight.core.example import Span
 from whylight.core.rationale import Rationale, joined
+from whylight.core.text import Span
 from whylight.data.dataset import Record
 from whylight.data.load import dataset
 
@@ -25,7 +25,7 @@ def _read(tmp_path: Path, *rows: dict[str, Any], **settings: Any) -> list[Record
 
 
 def _marked(record: Record) -> dict[str, list[str]]:
-    return {label: [record.example.slice(s) for s in one.spans] for label, one in record.rationales.items()}
+    return {label: [record.example.show(s) for s in one.places] for label, one in record.rationales.items()}
 
 
 def test_every_example_of_the_document_is_read_as_it_says(tmp_path: Path) -> None:
@@ -64,13 +64,13 @@ def test_a_vote_equals_counting_characters_one_by_one() -> None:
             )
             for k in random.integers(0, 4, size=random.integers(1, 6))
         ]
-        marks = [{(s.part, i) for s in one.spans for i in range(s.start, s.end)} for one in people]
+        marks = [{(s.part, i) for s in one.places for i in range(s.start, s.end)} for one in people]
         votes = {place: sum(place in own for own in marks) for own in marks for place in own}
         for vote, needed in (("majority", len(people) / 2 + 0.25), ("union", 1)):
             found = joined(people, vote)  # type: ignore[arg-type]
-            places = [(s.part, i) for s in found.spans for i in range(s.start, s.end)]
+            places = [(s.part, i) for s in found.places for i in range(s.start, s.end)]
             assert sorted(places) == sorted(place for place, count in votes.items() if count >= needed)
-            assert all((s.part, s.end) not in set(places) for s in found.spans)
+            assert all((s.part, s.end) not in set(places) for s in found.places)
 
 
 def test_marks_of_words_end_with_their_text_and_the_words_are_the_features(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_marks_of_words_end_with_their_text_and_the_words_are_the_features(tmp_p
     }
     (record,) = _read(tmp_path, row)
     assert record.example.parts == ("he ran", "she sat")
-    assert record.rationales["0"].spans == (Span(0, 3, 6), Span(1, 0, 3))
+    assert record.rationales["0"].places == (Span(0, 3, 6), Span(1, 0, 3))
     assert record.example.words == (Span(0, 0, 2), Span(0, 3, 6), Span(1, 0, 3), Span(1, 4, 7))
 
 

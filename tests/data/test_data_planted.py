@@ -45,7 +45,7 @@ def _topics_by_rule(words: list[str], variant: str) -> set[str]:
 
 
 def _marked(record: Record, label: str) -> list[str]:
-    return [word for span in record.rationales[label].spans for word in record.example.slice(span).split()]
+    return [word for span in record.rationales[label].places for word in record.example.show(span).split()]
 
 
 @pytest.mark.parametrize(("variant", "many"), KINDS)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import tiny
+from whylight.core.text import Text
 from whylight.data.dataset import Dataset
 from whylight.data.load import dataset
 from whylight.models.tokenised import encode
@@ -54,10 +55,10 @@ def test_every_span_slices_to_visible_text_within_its_own(name: str, folder: str
     for record in _load(name, folder, split):
         for label, rationale in record.rationales.items():
             assert label in record.labels
-            assert rationale.spans
-            for span in rationale.spans:
+            assert rationale.places
+            for span in rationale.places:
                 assert 0 <= span.start < span.end <= len(record.example.parts[span.part])
-                assert record.example.slice(span).strip()
+                assert record.example.show(span).strip()
 
 
 @pytest.mark.parametrize(("name", "folder", "split"), SPLITS)
@@ -66,9 +67,9 @@ def test_words_cover_the_text(name: str, folder: str, split: str) -> None:
     for record in sample:
         encoded = encode(tiny.tokenizer(), record.example, unit="word", long="window", limit=256)
         if record.example.words is not None:
-            assert encoded.spans == record.example.words
+            assert encoded.places == record.example.words
         for rationale in record.rationales.values():
-            assert rationale.marks(encoded.spans).any()
+            assert Text("").marks(rationale.places, encoded.places).any()
 
 
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
@@ -89,8 +90,8 @@ def test_movie_rationales_are_whole_words_with_the_published_shares() -> None:
             assert words is not None
             starts, ends = {word.start for word in words}, {word.end for word in words}
             (rationale,) = record.rationales.values()
-            assert all(span.start in starts and span.end in ends for span in rationale.spans)
-            marked += int(rationale.marks(words).sum())
+            assert all(span.start in starts and span.end in ends for span in rationale.places)
+            marked += int(Text("").marks(rationale.places, words).sum())
             total += len(words)
         shares[split] = marked / total
     assert shares["train"] == pytest.approx(0.09, abs=0.02)
@@ -115,4 +116,4 @@ def test_sst_phrases_are_a_stricter_rationale_than_none() -> None:
         (rationale,) = record.rationales.values()
         words = record.example.words
         assert words is not None
-        assert all(2 * len(record.example.slice(span).split(" ")) <= len(words) for span in rationale.spans)
+        assert all(2 * len(record.example.show(span).split(" ")) <= len(words) for span in rationale.places)

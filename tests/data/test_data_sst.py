@@ -63,7 +63,7 @@ def _write(folder: Path, *trees: str) -> Path:
 def _marked(data: Dataset) -> list[str]:
     record = data[0]
     assert set(record.rationales) <= set(record.labels)
-    return [record.example.slice(span) for found in record.rationales.values() for span in found.spans]
+    return [record.example.show(span) for found in record.rationales.values() for span in found.places]
 
 
 @pytest.mark.parametrize(("tree", "label", "carton", "phrases"), WORKED)
@@ -83,7 +83,7 @@ def test_words_are_leaves_in_their_own_case(tmp_path: Path) -> None:
     example = data[0].example
     assert example.text == "It ( 2\xa01 ) WORKS"
     assert example.words is not None
-    assert [example.slice(word) for word in example.words] == ["It", "(", "2\xa01", ")", "WORKS"]
+    assert [example.show(word) for word in example.words] == ["It", "(", "2\xa01", ")", "WORKS"]
 
 
 def test_neutral_sentences_are_left_out_and_counted(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 import whylight.data
 from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import SettingError
-from whylight.core.example import Span
+from whylight.core.text import Span
 from whylight.data.dataset import Dataset, Record
 from whylight.data.load import dataset
 
@@ -97,7 +97,7 @@ def _some(**settings: object) -> Dataset:
 
 
 def _gold(record: Record) -> Found:
-    return {label: set(rationale.spans) for label, rationale in record.rationales.items()}
+    return {label: set(rationale.places) for label, rationale in record.rationales.items()}
 
 
 def test_the_rule_alone_gives_every_label_and_every_span() -> None:
@@ -140,7 +140,7 @@ def test_modifiers_are_evidence_and_the_words_between_are_not() -> None:
     seen = set()
     for record in _notes("train"):
         for label in {"E10.9", "E11.9"} & set(record.labels):
-            pieces = [record.example.slice(span) for span in record.rationales[label].spans]
+            pieces = [record.example.show(span) for span in record.rationales[label].places]
             if "diabetes" in pieces:
                 assert ("type 1" if label == "E10.9" else "type 2") in pieces
                 assert not any("since" in piece for piece in pieces)
@@ -152,11 +152,11 @@ def test_clauses_as_evidence_hold_the_phrases_and_end_where_clauses_do() -> None
     for phrase, clause in zip(_some(), _some(evidence="clause"), strict=True):
         assert (phrase.example, phrase.labels) == (clause.example, clause.labels)
         for label in phrase.labels:
-            whole = clause.rationales[label].spans
-            for span in phrase.rationales[label].spans:
+            whole = clause.rationales[label].places
+            for span in phrase.rationales[label].places:
                 assert any(outer.start <= span.start and span.end <= outer.end for outer in whole)
             for outer in whole:
-                assert not CLAUSE_END.search(phrase.example.slice(outer))
+                assert not CLAUSE_END.search(phrase.example.show(outer))
                 assert CLAUSE_END.match(phrase.example.text, outer.end)
 
 

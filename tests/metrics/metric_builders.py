@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from whylight.core.arrays import Bools, Floats
-from whylight.core.example import Example, Span
 from whylight.core.explanation import Explanation, Prediction, Provenance
 from whylight.core.labels import Target
 from whylight.core.rationale import Rationale
+from whylight.core.text import Span, Text
 from whylight.views.game import Game
 
 BOUNDARY = 0.3
@@ -34,7 +34,7 @@ def explanation(
     specific = len(rows) == n_targets
     receipt = Provenance("m", "x", {}, "word", None, "logit", True, specific, 0, 0, 0.0)  # noqa: FBT003
     return Explanation(
-        Example(" ".join(texts[0]), None if pair_from is None else " ".join(texts[1])),
+        Text(" ".join(texts[0]), None if pair_from is None else " ".join(texts[1])),
         tuple(spans),
         tuple(Target(i, str(i)) for i in range(n_targets)),
         rows,

@@ -11,19 +11,21 @@ from torch import Tensor
 import quick
 import tiny
 from tiny_plm_ca import embedded
-from whylight.core.encoded import Encoded, Window
-from whylight.core.example import Example, Span
+from whylight.core.encoded import Encoded
 from whylight.core.labels import Target
-from whylight.facade import provide
-from whylight.facade.case import open_case
-from whylight.facade.evaluate import measure
+from whylight.core.text import Span, Text
+from whylight.explaining import provide
+from whylight.explaining.case import open_case
+from whylight.explaining.evaluate import measure
 from whylight.models import chunked, rules
 from whylight.models.frozen import frozen
 from whylight.models.load import load
 from whylight.models.networks.plm_ca import cut_chunks
+from whylight.perturb.binding import bound
 from whylight.views.cache import BoundedCache
 from whylight.views.classifier import Request
 from whylight.views.meter import Meter
+from whylight.views.tokens import TokenWindow
 
 both = pytest.mark.parametrize("architecture", tiny.CHUNKED)
 every_remover = pytest.mark.parametrize("remover", ["mask", "unk", "delete", "pad", "zero"])
@@ -42,7 +44,7 @@ def coalitions(n: int, count: int = 12) -> Any:
     return np.concatenate([np.ones((1, n), dtype=bool), np.zeros((1, n), dtype=bool), ~np.eye(n, dtype=bool), drawn])
 
 
-def brute_force(clf: Any, window: Window, keep: Any, remover: str) -> Any:
+def brute_force(clf: Any, window: TokenWindow, keep: Any, remover: str) -> Any:
     """Encode what is left of each chunk alone, and read all of it at once."""
     model, size, hidden = clf.model, clf.model.config.chunk_size, []
     for start in range(0, len(window.ids), size):
@@ -83,7 +85,7 @@ def test_recombined_chunks_are_the_whole_document(architecture: str, remover: st
     encoded = quick.encode(clf, TEXT)
     (window,) = encoded.windows
     keep = coalitions(encoded.n_features)
-    found = clf.outcomes(encoded, remover=remover, cache={}, meter=Meter())(keep)
+    found = clf.outcomes(encoded, removal=bound(remover), cache={}, meter=Meter())(keep)
     expected = np.stack([brute_force(clf, window, row, remover) for row in keep])
     np.testing.assert_allclose(found, expected, atol=1e-9)
     assert np.ptp(found, axis=0).min() > 0.1
@@ -102,8 +104,8 @@ def test_a_document_with_overwritten_words_is_what_the_network_answers(architect
     encoded = quick.encode(clf, TEXT)
     (window,) = encoded.windows
     keep = coalitions(encoded.n_features)
-    found = clf.outcomes(encoded, remover=remover, cache={}, meter=Meter())(keep)
-    ids = torch.as_tensor(clf._removers[remover](window, keep).ids)
+    found = clf.outcomes(encoded, removal=bound(remover), cache={}, meter=Meter())(keep)
+    ids = torch.as_tensor(bound(remover)(window, keep).batch.ids)
     expected = clf.model(ids, token_type_ids=torch.zeros_like(ids)).logits.numpy()
     np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)
 
@@ -117,7 +119,7 @@ def test_a_chunk_of_which_nothing_is_left_contributes_nothing(architecture: str)
     keep = np.ones((1, encoded.n_features), dtype=bool)
     second = slice(tiny.CHUNK, 2 * tiny.CHUNK)
     keep[0, window.feature[second]] = False
-    found = clf.outcomes(encoded, remover="delete", cache={}, meter=Meter())(keep)[0]
+    found = clf.outcomes(encoded, removal=bound("delete"), cache={}, meter=Meter())(keep)[0]
     np.testing.assert_allclose(found, brute_force(clf, window, keep[0], "delete"), atol=1e-9)
 
 
@@ -127,9 +129,9 @@ def test_with_no_token_left_at_all_the_labels_read_zeros(architecture: str) -> N
     feature = np.arange(12)  # no special tokens
     spans = tuple(Span(0, i, i + 1) for i in feature)
     encoded = Encoded(
-        Example("x" * 12), "word", spans, (Window(feature + 20, feature * 0, feature, feature),), chunk_size=8
+        Text("x" * 12), "word", spans, (TokenWindow(feature + 20, feature * 0, feature, feature, chunk_size=8),)
     )
-    outcomes = clf.outcomes(encoded, remover="delete", cache={}, meter=Meter())
+    outcomes = clf.outcomes(encoded, removal=bound("delete"), cache={}, meter=Meter())
     keep = np.stack([np.zeros(12, dtype=bool), feature < 3])
     together, alone = outcomes(keep), outcomes(keep[:1])
     with torch.no_grad():
@@ -144,10 +146,10 @@ def test_wanted_columns_are_those_of_all(architecture: str, columns: list[int]) 
     clf = exact(architecture)
     encoded = quick.encode(clf, TEXT)
     keep = coalitions(encoded.n_features, 3)
-    every = clf.outcomes(encoded, remover="mask", cache={}, meter=Meter())(keep)
-    some = clf.outcomes(encoded, remover="mask", cache={}, meter=Meter(), columns=columns)(keep)
+    every = clf.outcomes(encoded, removal=bound("mask"), cache={}, meter=Meter())(keep)
+    some = clf.outcomes(encoded, removal=bound("mask"), cache={}, meter=Meter(), columns=columns)(keep)
     np.testing.assert_allclose(some, every[:, columns], atol=1e-12)
-    assert clf.outcomes(encoded, remover="mask", cache={}, meter=Meter(), columns=columns)(keep[:0]).shape == (
+    assert clf.outcomes(encoded, removal=bound("mask"), cache={}, meter=Meter(), columns=columns)(keep[:0]).shape == (
         0,
         len(columns),
     )
@@ -160,10 +162,10 @@ def test_little_memory_changes_no_number(architecture: str, memory: int, monkeyp
     clf = exact(architecture)
     encoded = quick.encode(clf, TEXT)
     keep = coalitions(encoded.n_features)
-    expected = clf.outcomes(encoded, remover="delete", cache={}, meter=Meter())(keep)
+    expected = clf.outcomes(encoded, removal=bound("delete"), cache={}, meter=Meter())(keep)
     monkeypatch.setattr(chunked, "SUMMARY_BYTES", memory)
     cache = BoundedCache(limit=memory)
-    outcomes = clf.outcomes(encoded, remover="delete", cache=cache, meter=Meter())
+    outcomes = clf.outcomes(encoded, removal=bound("delete"), cache=cache, meter=Meter())
     np.testing.assert_allclose(outcomes(keep), expected, atol=1e-12)
     np.testing.assert_allclose(outcomes(keep[::-1]), expected[::-1], atol=1e-12)
     assert cache.size <= memory or len(cache) == 1
@@ -175,23 +177,23 @@ def test_methods_and_metrics_of_a_case_encode_each_distinct_chunk_once(
 ) -> None:
     clf = quick.warm(tiny.classifier(architecture, num_labels=LABELS))
     sizes = count_rows(clf, monkeypatch)
-    case = open_case(clf, Example(TEXT))
+    case = open_case(clf, Text(TEXT))
     n_chunks = len(case.encoded.windows[0].cut(tiny.CHUNK))
     assert sum(sizes) == n_chunks
     targets = tuple(Target(i, clf.labels.names[i]) for i in (0, 2))
     keep = coalitions(case.encoded.n_features)
-    first = provide.game(case, Request(targets, "logit"), remover="mask")
+    first = provide.game(case, Request(targets, "logit"), bound("mask"))
     values = first(keep)
     known = sum(sizes)
     request = Request(targets[1:], "logit")
-    again = provide.game(case, request, remover="mask")
+    again = provide.game(case, request, bound("mask"))
     np.testing.assert_allclose(again(keep), values[:, 1:], atol=1e-6)
     assert sum(sizes) == known
     assert request.meter.forward_passes == len({*case.cache})  # as if nothing had been known
     other = tuple(Target(i, clf.labels.names[i]) for i in (1,))
-    provide.game(case, Request(other, "logit"), remover="mask")(keep)
+    provide.game(case, Request(other, "logit"), bound("mask"))(keep)
     assert sum(sizes) == 2 * known - n_chunks  # of the untouched chunks all labels were known
-    provide.game(case, Request((*targets, *other), "logit"), remover="mask")(keep)
+    provide.game(case, Request((*targets, *other), "logit"), bound("mask"))(keep)
     assert sum(sizes) == 2 * known - n_chunks  # what others had wanted was kept
 
 
@@ -212,15 +214,15 @@ def test_occlusion_encodes_a_chunk_a_word_and_the_document_once(
 
 def test_the_games_of_a_document_know_its_chunks() -> None:
     clf = quick.classifier("plm_ca")
-    case = open_case(clf, Example(TEXT))
-    game = provide.game(case, quick.request(clf), remover="mask")
+    case = open_case(clf, Text(TEXT))
+    game = provide.game(case, quick.request(clf), bound("mask"))
     (window,) = case.encoded.windows
     pieces = [window.feature[start : start + tiny.CHUNK] for start in range(0, len(window.ids), tiny.CHUNK)]
     assert [set(block.tolist()) for block in game.blocks] == [set(piece[piece >= 0].tolist()) for piece in pieces]
-    assert len(provide.game(open_case(clf, Example("good")), quick.request(clf), remover="mask").blocks) == 1
+    assert len(provide.game(open_case(clf, Text("good")), quick.request(clf), bound("mask")).blocks) == 1
 
 
-def network_scores(clf: Any, window: Window, points: Tensor) -> Tensor:
+def network_scores(clf: Any, window: TokenWindow, points: Tensor) -> Tensor:
     """Logits `[batch, labels]` of the whole network at word embeddings `[batch, tokens, dims]`."""
     ids = torch.as_tensor(window.ids)[None].repeat(len(points), 1)
     with embedded(clf.model, cut_chunks(points, size=clf.model.config.chunk_size).flatten(0, 1)):
@@ -233,7 +235,7 @@ def network_scores(clf: Any, window: Window, points: Tensor) -> Tensor:
 @pytest.mark.parametrize("rule", ["exact", "rescale", "frozen"])
 def test_gradients_a_few_chunks_at_a_time_are_those_of_the_network(architecture: str, budget: int, rule: Any) -> None:
     clf = exact(architecture)
-    clf.engine.token_budget = budget
+    clf.engine.budget = budget
     encoded = quick.encode(clf, TEXT)
     (window,) = encoded.windows
     view = clf.gradient_view(encoded, quick.request(clf))
@@ -254,7 +256,7 @@ def test_gradients_hold_the_activations_of_a_few_chunks_only(
     architecture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clf = quick.warm(tiny.classifier(architecture, num_labels=LABELS))
-    clf.engine.token_budget = 2 * tiny.CHUNK
+    clf.engine.budget = 2 * tiny.CHUNK
     sizes = count_rows(clf, monkeypatch)
     explanation = quick.run(clf, TEXT, "input_x_gradient", target="all")
     n_chunks = len(quick.encode(clf, TEXT).windows[0].cut(tiny.CHUNK))
@@ -361,10 +363,10 @@ def test_every_head_has_every_view(architecture: str, space: Any, head: Any, lab
     clf = load(
         tiny.model(architecture, num_labels=labels).double(), tiny.tokenizer(tiny.style_of(architecture)), head=head
     )
-    case = open_case(clf, Example(TEXT))
+    case = open_case(clf, Text(TEXT))
     targets = tuple(Target(i, clf.labels.names[i]) for i in ((1, 0) if head == "binary" else (2, 0)))
     request = Request(targets, space)
-    full = provide.game(case, request, remover="mask").full
+    full = provide.game(case, request, bound("mask")).full
     view = clf.gradient_view(case.encoded, request)
     np.testing.assert_allclose(view.score(view.inputs), full, atol=1e-9)
     logits = quick.plain_logits(clf, TEXT)
@@ -389,7 +391,7 @@ def test_a_document_beyond_the_limit_is_the_mean_of_its_windows(architecture: st
     assert len(encoded.windows) > 1
     assert max(len(window.ids) for window in encoded.windows) <= 30
     keep = coalitions(encoded.n_features, 4)
-    found = clf.outcomes(encoded, remover="delete", cache={}, meter=Meter())(keep)
+    found = clf.outcomes(encoded, removal=bound("delete"), cache={}, meter=Meter())(keep)
     with torch.no_grad():
         expected = [
             np.mean([brute_force(clf, window, row, "delete") for window in encoded.windows], axis=0) for row in keep
@@ -449,7 +451,7 @@ def test_metrics_measure_the_same_document(architecture: str) -> None:
     found = measure(clf, explanation, metric="comprehensiveness", remover="delete", share=0.5)
     encoded = quick.encode(clf, TEXT)
     n = encoded.n_features
-    outcomes = clf.outcomes(encoded, remover="delete", cache={}, meter=Meter())
+    outcomes = clf.outcomes(encoded, removal=bound("delete"), cache={}, meter=Meter())
     full = clf.labels.probabilities(outcomes(np.ones((1, n), dtype=bool)))[0]
     for row, target in enumerate(explanation.targets):
         keep = np.ones((1, n), dtype=bool)

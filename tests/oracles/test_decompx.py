@@ -127,8 +127,7 @@ def test_the_gap_is_of_the_models_own_logits_and_not_of_the_parts(monkeypatch: p
     forward = clf.model.classifier.forward
     monkeypatch.setattr(clf.model.classifier, "forward", lambda states: forward(states) + 0.5)
     trace = by_hand.trace_of(clf, quick.TEXT)
-    decompx(trace)
-    np.testing.assert_allclose(trace.gap, -0.5, atol=1e-9)
+    np.testing.assert_allclose(decompx(trace).gap, -0.5, atol=1e-9)
 
 
 @every_split
@@ -137,8 +136,7 @@ def test_biases_of_a_model_that_norms_first_are_shared_out_too(bias: str) -> Non
     clf = by_hand.classifier("modernbert", num_hidden_layers=3, **options)
     trace = by_hand.trace_of(clf, quick.TEXT)
     assert trace.recorded().blocks[0].layers[1].before_attention.shift.abs().max() > 0
-    decompx(trace, bias=bias)
-    np.testing.assert_allclose(trace.gap, 0, atol=1e-6)  # its softmax is in single precision
+    np.testing.assert_allclose(decompx(trace, bias=bias).gap, 0, atol=1e-6)  # its softmax is in single precision
 
 
 def test_a_binary_head_is_read_from_both_sides() -> None:

@@ -188,7 +188,7 @@ def test_a_token_earns_what_the_held_network_loses_without_it(level: Any) -> Non
 @pytest.mark.parametrize("budget", [1, 2 * tiny.CHUNK, 1000])
 def test_a_few_chunks_at_a_time_are_the_whole_document(architecture: str, level: Any, budget: int) -> None:
     clf = exact(architecture)
-    clf.engine.token_budget = budget
+    clf.engine.budget = budget
     (window,) = quick.encode(clf, TEXT).windows
     assert len(window.ids) > 3 * tiny.CHUNK
     found = view_of(clf).linearise(level=level)
@@ -216,7 +216,7 @@ def test_a_few_chunks_at_a_time_are_the_whole_document(architecture: str, level:
 @both_chunked
 def test_no_more_than_a_few_chunks_have_a_graph_at_once(architecture: str) -> None:
     clf = tiny.classifier(architecture, num_labels=LABELS)
-    clf.engine.token_budget = 2 * tiny.CHUNK
+    clf.engine.budget = 2 * tiny.CHUNK
     explanation = quick.run(clf, TEXT, "decompx_linear", target="all")
     n_chunks = len(quick.encode(clf, TEXT).windows[0].cut(tiny.CHUNK))
     assert explanation.provenance.forward_passes == 2 * n_chunks

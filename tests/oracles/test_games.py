@@ -12,6 +12,7 @@ from sklearn.linear_model import Ridge
 from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import SettingError
 from whylight.core.registry import METHODS
+from whylight.core.scores import Scores
 from whylight.methods import kernel_shap as kernel_shap_file
 from whylight.methods._regression import constrained
 from whylight.methods._remainder import _shapley_of_covariance, shapley_of_remainder
@@ -71,30 +72,35 @@ def test_occlusion_of_an_additive_game_is_what_each_feature_is_worth() -> None:
 @pytest.mark.parametrize("samples", [40, 50, 126, 500])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_kernel_shap_of_an_additive_game_is_exact_with_few_samples(samples: int, seed: int) -> None:
-    np.testing.assert_allclose(kernel_shap(additive(), samples=samples, seed=seed), WORTH, atol=1e-9)
+    np.testing.assert_allclose(kernel_shap(additive(), samples=samples, seed=seed).values, WORTH, atol=1e-9)
 
 
 @pytest.mark.parametrize("count", [1, 2, 10])
 def test_shapley_sampling_of_an_additive_game_is_exact_with_one_order(count: int) -> None:
-    np.testing.assert_allclose(shapley_sampling(additive(), permutations=count), WORTH, atol=1e-12)
+    np.testing.assert_allclose(shapley_sampling(additive(), permutations=count).values, WORTH, atol=1e-12)
 
 
 def test_the_features_of_an_additive_game_keep_their_order_in_lime() -> None:
-    scores = lime(additive(), samples=2000)
+    scores = lime(additive(), samples=2000).values
     assert (np.argsort(scores, axis=1) == np.argsort(WORTH, axis=1)).all()
     np.testing.assert_allclose(scores, WORTH, atol=0.1)
 
 
 def test_one_player_gets_everything() -> None:
     alone = Game(lambda keep: np.where(keep, [[3.0, -1.0]], [[1.0, 1.0]]), n_features=1, n_targets=2)
-    for scores in (occlusion(alone), kernel_shap(alone), shapley_sampling(alone), occlusion(alone, window=5)):
+    for scores in (
+        occlusion(alone),
+        kernel_shap(alone).values,
+        shapley_sampling(alone).values,
+        occlusion(alone, window=5),
+    ):
         np.testing.assert_allclose(scores, [[2.0], [-2.0]], atol=1e-12)
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_kernel_shap_with_all_coalitions_gives_shapley_values(name: str) -> None:
     expected = shapley_by_brute_force(GAMES[name], 8)
-    found = kernel_shap(game(GAMES[name], 8), samples=2**8 - 2)
+    found = kernel_shap(game(GAMES[name], 8), samples=2**8 - 2).values
     np.testing.assert_allclose(found[0], expected, atol=1e-6)
 
 
@@ -106,14 +112,15 @@ def test_the_shapley_values_of_the_brute_force_are_those_of_the_textbook() -> No
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("method", [kernel_shap, shapley_sampling])
-def test_shapley_estimates_converge_and_sum_to_the_difference(name: str, method: Callable[..., Floats]) -> None:
+def test_shapley_estimates_converge_and_sum_to_the_difference(name: str, method: Callable[..., Scores]) -> None:
     budget = {"samples": 180} if method is kernel_shap else {"permutations": 400}
     expected = shapley_by_brute_force(GAMES[name], 8)
     players = game(GAMES[name], 8)
-    found = np.mean([method(players, seed=seed, **budget) for seed in range(8)], axis=0)[0]
+    found = np.mean([method(players, seed=seed, **budget).values for seed in range(8)], axis=0)[0]
     np.testing.assert_allclose(found, expected, atol=0.1)
     one = method(players, seed=3, **budget)
-    np.testing.assert_allclose(one.sum(1), players.full - players.empty, atol=1e-9)
+    np.testing.assert_allclose(one.gap, 0, atol=1e-9)
+    np.testing.assert_allclose(one.values.sum(1), players.full - players.empty, atol=1e-9)
 
 
 @given(n=st.integers(2, 11), samples=st.integers(1, 400), seed=st.integers(0, 5))
@@ -177,7 +184,7 @@ def test_too_few_samples_for_the_number_of_features_are_not_passed_over_in_silen
     """A pair gives one equation; with fewer pairs than unknowns the regression has no one answer."""
     worth = np.random.default_rng(0).standard_normal((1, 40))
     try:
-        found = kernel_shap(additive(worth), samples=30)
+        found = kernel_shap(additive(worth), samples=30).values
     except SettingError as error:
         assert "samples" in str(error)  # noqa: PT017  refusing is one right answer, the true values are the other
     else:
@@ -198,7 +205,7 @@ def regression_alone(players: Game, *, samples: int, seed: int) -> Floats:
 
 def errors(players: Game, exact: Floats, *, samples: int) -> tuple[float, float]:
     """Mean squared errors of KernelSHAP and of its regression alone, over some seeds."""
-    found = [kernel_shap(players, samples=samples, seed=seed) for seed in range(10)]
+    found = [kernel_shap(players, samples=samples, seed=seed).values for seed in range(10)]
     plain = [regression_alone(players, samples=samples, seed=seed) for seed in range(10)]
     return float(np.mean((np.stack(found) - exact) ** 2)), float(np.mean((np.stack(plain) - exact) ** 2))
 
@@ -216,7 +223,7 @@ def test_products_of_few_features_cost_kernel_shap_little() -> None:
 def test_a_game_without_any_order_costs_kernel_shap_nothing() -> None:
     values = np.random.default_rng(0).standard_normal((2**10, 6))
     players = table_game(values)
-    exact = kernel_shap(players, samples=2**10)
+    exact = kernel_shap(players, samples=2**10).values
     ours, plain = errors(players, exact, samples=300)
     assert ours < 1.05 * plain
 
@@ -225,9 +232,9 @@ def test_a_target_gets_the_same_shapley_values_alone_and_among_others() -> None:
     every = ((np.arange(2**9)[:, None] >> np.arange(9)) & 1).astype(float)
     noise = np.random.default_rng(0).standard_normal(2**9)
     values = np.stack([1000 * interactions(every), noise, majority(every[:, :8])], axis=1)
-    together = kernel_shap(table_game(values), samples=200)
+    together = kernel_shap(table_game(values), samples=200).values
     for target in range(3):
-        alone = kernel_shap(table_game(values, slice(target, target + 1)), samples=200)
+        alone = kernel_shap(table_game(values, slice(target, target + 1)), samples=200).values
         np.testing.assert_allclose(together[target], alone[0], atol=1e-9 * np.abs(values[:, target]).max())
 
 
@@ -247,14 +254,14 @@ def test_of_many_pairs_some_predict_the_others_and_more_samples_never_bring_more
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     players, last = game(GAMES["interactions"], 12), np.inf
-    exact = kernel_shap(players, samples=2**12)
+    exact = kernel_shap(players, samples=2**12).values
     monkeypatch.setattr(kernel_shap_file, "PAIRS_AT_MOST", 250)
     for samples in (490, 510, 1000, 2000):
         ours, plain = errors(players, exact, samples=samples)
         assert ours < plain / 10
         assert ours < last
         last = ours
-    np.testing.assert_allclose(kernel_shap(players, samples=2**12), exact, atol=1e-12)
+    np.testing.assert_allclose(kernel_shap(players, samples=2**12).values, exact, atol=1e-12)
 
 
 def test_what_predicts_goes_through_the_points_it_knows() -> None:
@@ -267,14 +274,15 @@ def test_what_predicts_goes_through_the_points_it_knows() -> None:
     np.testing.assert_allclose(found.predict(-points), -values, atol=1e-6)
     every = 2.0 * ((np.arange(2**7)[:, None] >> np.arange(7)) & 1) - 1
     whole = table_game(found.predict(every))
-    np.testing.assert_allclose(found.shapley, kernel_shap(whole, samples=2**7), atol=1e-9)
+    np.testing.assert_allclose(found.shapley, kernel_shap(whole, samples=2**7).values, atol=1e-9)
 
 
 def test_with_too_many_features_the_regression_stands_alone_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_shap_file, "PAIRS_AT_MOST", 12)
     players = game(GAMES["interactions"], 8)
-    np.testing.assert_array_equal(kernel_shap(players, samples=100), regression_alone(players, samples=100, seed=0))
-    assert players.meter.notes == ["8 features are too many to correct the regression for products of features"]
+    found = kernel_shap(players, samples=100)
+    np.testing.assert_array_equal(found.values, regression_alone(players, samples=100, seed=0))
+    assert found.notes == ("8 features are too many to correct the regression for products of features",)
 
 
 @pytest.mark.parametrize("sampler", ["uniform", "spans"])
@@ -287,7 +295,7 @@ def test_lime_is_the_ridge_regression_of_scikit_learn(sampler: str, alpha: float
         z = keep.astype(float)
         return np.stack([interactions(z), majority(z)], axis=1)
 
-    scores = lime(Game(value, n_features=8, n_targets=2), samples=200, alpha=alpha, sampler=sampler, seed=4)  # type: ignore[arg-type]
+    scores = lime(Game(value, n_features=8, n_targets=2), samples=200, alpha=alpha, sampler=sampler, seed=4).values  # type: ignore[arg-type]
     (keep,) = seen
     assert keep[0].all()
     assert len(keep) == 201
@@ -387,7 +395,7 @@ def test_kernel_shap_of_few_coalitions_is_finite_and_complete_whatever_the_game(
     }
     for name, one in games.items():
         for samples in range(2 * n, 3 * n):
-            scores = kernel_shap(one, samples=samples)
+            scores = kernel_shap(one, samples=samples).values
             np.testing.assert_allclose(scores.sum(), one.full[0] - one.empty[0], atol=1e-9)
             if name in {"constant", "additive"}:
                 np.testing.assert_allclose(scores[0], slopes if name == "additive" else 0, atol=1e-6)

@@ -86,7 +86,7 @@ def test_blocks_have_no_more_variants_than_their_pools(pool: int) -> None:
 
 def test_an_additive_game_stays_exact() -> None:
     worth = np.random.default_rng(0).standard_normal((2, N))
-    found = kernel_shap(game(lambda keep: 3 + keep @ worth.T, n_targets=2), samples=400, pool=4)
+    found = kernel_shap(game(lambda keep: 3 + keep @ worth.T, n_targets=2), samples=400, pool=4).values
     np.testing.assert_allclose(found, worth, atol=1e-9)
 
 
@@ -125,7 +125,9 @@ def test_pools_reach_the_error_of_independent_draws_with_a_fraction_of_the_encod
             inner = players._value
             players._value = watched
             samples = (4 if pool is None else 8) * 384  # more coalitions of the same variants cost no encoding
-            errors.append(np.mean((kernel_shap(players, samples=samples, pool=pool, seed=seed)[0] - values) ** 2))
+            errors.append(
+                np.mean((kernel_shap(players, samples=samples, pool=pool, seed=seed).values[0] - values) ** 2)
+            )
         keep = np.concatenate(asked)
         distinct = sum(len(np.unique(keep[:, block], axis=0)) for block in players.blocks)
         found[pool] = (float(np.mean(errors)), distinct)
@@ -137,7 +139,9 @@ def test_more_variants_bring_less_error() -> None:
     errors = {}
     for pool in (2, 16):
         players = [planted(6, 12, seed) for seed in range(4)]
-        errors[pool] = np.mean([(kernel_shap(p, samples=3000, pool=pool)[0] - values) ** 2 for p, values in players])
+        errors[pool] = np.mean(
+            [(kernel_shap(p, samples=3000, pool=pool).values[0] - values) ** 2 for p, values in players]
+        )
     assert errors[16] < errors[2] / 2
 
 
@@ -146,9 +150,10 @@ def test_one_block_has_nothing_to_share_and_the_receipt_says_so(method: Any) -> 
     worth = np.random.default_rng(0).standard_normal((1, 9))
     plain = Game(lambda keep: keep @ worth.T, n_features=9)
     pooled = Game(lambda keep: keep @ worth.T, n_features=9)
-    np.testing.assert_array_equal(method(plain), method(pooled, pool=4))
-    assert plain.meter.notes == []
-    (note,) = pooled.meter.notes
+    alone, shared = method(plain), method(pooled, pool=4)
+    np.testing.assert_array_equal(alone.values, shared.values)
+    assert alone.notes == ()
+    (note,) = shared.notes
     assert "nothing to share" in note
 
 
@@ -156,15 +161,15 @@ def test_one_block_has_nothing_to_share_and_the_receipt_says_so(method: Any) -> 
 def test_shared_draws_are_said_in_the_receipt_and_repeat(method: Any) -> None:
     players, _ = planted(5, 6)
     one, again, other = (method(players, samples=600, pool=3, seed=seed) for seed in (1, 1, 2))
-    assert one.tobytes() == again.tobytes() != other.tobytes()
-    (note,) = set(players.meter.notes)
+    assert one.values.tobytes() == again.values.tobytes() != other.values.tobytes()
+    (note,) = one.notes
     assert note.startswith(f"coalitions share 3 variants of each of 5 blocks at each of {RATES} rates")
     assert "not independent" in note
 
 
 def test_the_features_of_an_additive_game_keep_their_order_in_pooled_lime() -> None:
     worth = np.linspace(-3, 3, N)[None] * [[1], [-2]]
-    found = lime(game(lambda keep: keep @ worth.T, n_targets=2), samples=2000, pool=8)
+    found = lime(game(lambda keep: keep @ worth.T, n_targets=2), samples=2000, pool=8).values
     assert (np.argsort(found, axis=1) == np.argsort(worth, axis=1)).all()
 
 

@@ -80,7 +80,7 @@ def test_tables_hold_every_explanation_and_score(classifier: Any, data: Dataset,
     assert len(explanations) == len(data) * 3
     assert len(scores) == len(explanations) * len(METRICS)
     for row in explanations:
-        assert len(row["starts"]) == len(row["ends"]) == len(row["scores"]) == 10
+        assert len(row["places"]) == len(row["scores"]) == 10
         assert row["correct"] is True
     assert {row["remover"] for row in scores if row["metric"].startswith("aopc")} == {"delete"}
     random = [tuple(np.argsort(row["scores"])) for row in explanations if row["method"] == "random"]

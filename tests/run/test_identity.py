@@ -13,15 +13,15 @@ import torch
 import tiny
 import whylight as wl
 from whylight.core.errors import InputError, ModelError, SettingError
-from whylight.core.example import Example, Span
 from whylight.core.rationale import Rationale
+from whylight.core.text import Span, Text
 from whylight.data.dataset import Dataset, Record
 from whylight.models.load import load
 from whylight.run import book, evaluate as module
 from whylight.store import tables
 
 WORDS = tuple(Span(0, start, end) for start, end in ((0, 1), (2, 6), (7, 11)))
-RECORD = Record("1", Example("a good film", None, WORDS), ("positive",), {"positive": Rationale((WORDS[1],))})
+RECORD = Record("1", Text("a good film", None, WORDS), ("positive",), {"positive": Rationale((WORDS[1],))})
 OTHERS: dict[str, Callable[[Record], Record]] = {
     "id": lambda one: dataclasses.replace(one, id="2"),
     "example.text": lambda one: _with(one, text="a dull film"),
@@ -56,7 +56,7 @@ def model() -> Any:
 
 def test_every_field_of_a_record_is_part_of_the_data() -> None:
     fields = {one.name for one in dataclasses.fields(Record)} - {"example"}
-    fields |= {f"example.{one.name}" for one in dataclasses.fields(Example)}
+    fields |= {f"example.{one.name}" for one in dataclasses.fields(Text)}
     assert fields == OTHERS.keys()  # a new field must be hashed, too
     own = corpus(RECORD).fingerprint()
     assert own == dataclasses.replace(corpus(RECORD), name="other", notes=("a note",)).fingerprint()

@@ -15,10 +15,10 @@ import tiny
 import whylight as wl
 from whylight.cli.main import run as command_line
 from whylight.core.errors import IncompatibleError, InputError, SettingError, WhylightError
-from whylight.core.example import Example
 from whylight.core.registry import METRICS
+from whylight.core.text import Text
 from whylight.data.dataset import Dataset, Record
-from whylight.facade.explain import Options
+from whylight.explaining.explain import Options
 from whylight.models.randomise import levels_of, randomise
 from whylight.run import sanity as module
 from whylight.run.sanity import MEASURES, SanityLine, SanitySummary, sanity_check
@@ -34,7 +34,7 @@ LIME = {"samples": 40}
 
 
 def texts(*several: str) -> Dataset:
-    records = tuple(Record(str(i), Example(text), ()) for i, text in enumerate(several))
+    records = tuple(Record(str(i), Text(text), ()) for i, text in enumerate(several))
     return Dataset("few", "test", ("0", "1"), records)
 
 

@@ -6,7 +6,7 @@ import torch
 
 import tiny
 import zoo
-from whylight.core.example import Example, Span
+from whylight.core.text import Span, Text
 from whylight.data.dataset import Dataset, Rationale, Record
 from whylight.models.trainable import network
 from whylight.training.batches import Collator, batch_of, make_items
@@ -15,7 +15,7 @@ LABELS = ("negative", "positive", "neither")
 
 
 def test_evidence_is_the_tokens_of_marked_words() -> None:
-    record = Record("a", Example("a gripping film"), ("positive",), {"positive": Rationale((Span(0, 2, 10),))})
+    record = Record("a", Text("a gripping film"), ("positive",), {"positive": Rationale((Span(0, 2, 10),))})
     data = Dataset("made", "train", LABELS, (record,))
     (item,) = make_items(data, tiny.tokenizer("bert"), names=data.label_names, limit=64)
     tokens = tiny.tokenizer("bert").convert_ids_to_tokens(item.ids.tolist())
@@ -27,8 +27,8 @@ def test_evidence_is_the_tokens_of_marked_words() -> None:
 
 @pytest.mark.parametrize("style", ["bert", "roberta"])  # the first gives token types, the second does not
 @pytest.mark.parametrize("name", ["bert", "gpt2", "xlm", "ctrl", "gpt_bigcode"])
-@pytest.mark.parametrize("example", [Example("the plot is good"), Example("the plot is good", "it was not dull")])
-def test_a_network_in_training_reads_what_a_plain_call_reads(name: str, style: str, example: Example) -> None:
+@pytest.mark.parametrize("example", [Text("the plot is good"), Text("the plot is good", "it was not dull")])
+def test_a_network_in_training_reads_what_a_plain_call_reads(name: str, style: str, example: Text) -> None:
     model, tokenizer = zoo.model(name).eval(), tiny.tokenizer(style)
     data = Dataset("made", "train", LABELS, (Record("a", example, ("positive",)),))
     items = make_items(data, tokenizer, names=LABELS, limit=64)

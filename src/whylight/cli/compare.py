@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from whylight.core.errors import InputError
-from whylight.facade.console import Console, say
+from whylight.explaining.console import Console, say
 
 if TYPE_CHECKING:
     from whylight.store.runs import Stored

@@ -6,7 +6,7 @@ import typer
 
 from whylight.cli.explain import parse_settings
 from whylight.core.errors import SettingError
-from whylight.facade.console import complain
+from whylight.explaining.console import complain
 
 if TYPE_CHECKING:
     from whylight.data.dataset import Dataset

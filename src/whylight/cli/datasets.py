@@ -2,7 +2,7 @@
 
 from rich.table import Table
 
-from whylight.facade.console import Console, say
+from whylight.explaining.console import Console, say
 
 
 def datasets() -> None:

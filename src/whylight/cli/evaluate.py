@@ -11,7 +11,7 @@ from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.limits import Budget, MaxMemory
 from whylight.cli.tables import TableFormat, print_evaluation, print_records, print_several
 from whylight.core.limits import limited
-from whylight.facade.console import complain
+from whylight.explaining.console import complain
 
 if TYPE_CHECKING:
     from whylight.data.dataset import Dataset
@@ -88,7 +88,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Measure methods on a data set: one table with intervals, beside `random` and `human`."""
-    from whylight.facade.explain import Options  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.explaining.explain import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.run.evaluate import Question, answer  # noqa: PLC0415
     from whylight.run.several import evaluate_several, model_names  # noqa: PLC0415

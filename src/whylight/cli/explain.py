@@ -11,12 +11,12 @@ from typing import Annotated, cast
 import typer
 
 from whylight.cli.limits import Budget, MaxMemory
-from whylight.core import evidence as evidence_rule
+from whylight.core import evidence as evidence_rule, printable
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.explanation import Explanation
 from whylight.core.labels import HEADS, Head
 from whylight.core.limits import limited
-from whylight.facade.console import Console, put
+from whylight.explaining.console import Console, put
 from whylight.report import page, terminal
 from whylight.store import files
 
@@ -108,7 +108,7 @@ def explain(  # noqa: PLR0913  one parameter an option
     given = parse_settings(settings or [])
     evidence_rule.check(spans=evidence)
     _refuse_missing_folder(out)
-    from whylight.facade.explain import Options, explain_all  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.explaining.explain import Options, explain_all  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
 
     options = Options.parse(
@@ -206,7 +206,8 @@ def _show(explanations: list[Explanation], output_format: Format, out: Path | No
 
 def _content(explanations: list[Explanation], output_format: Format, *, evidence: int) -> str:
     if output_format is Format.json:
-        return "".join(f"{one.to_json(evidence=evidence)}\n" for one in explanations)
+        objects = (one for each in explanations for one in evidence_rule.with_evidence(each, spans=evidence))
+        return "".join(f"{printable.to_json(one)}\n" for one in objects)
     if output_format is Format.html:
         return page.page(explanations, evidence=evidence)
     plain = Console(file=StringIO(), width=PLAIN_WIDTH)

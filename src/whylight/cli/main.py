@@ -23,7 +23,7 @@ from whylight.cli.sanity import sanity
 from whylight.cli.train import train
 from whylight.cli.tune import tune
 from whylight.core.errors import SettingError, WhylightError
-from whylight.facade.console import complain, say
+from whylight.explaining.console import complain, say
 
 NAME = "whylight"
 _UsageError: Any = next(one for one in typer.BadParameter.__mro__ if one.__name__ == "ClickException")

@@ -6,7 +6,7 @@ import typer
 from rich.table import Table
 
 from whylight.core.registry import METHODS, METRICS, OBJECTIVES, Spec
-from whylight.facade.console import Console
+from whylight.explaining.console import Console
 
 
 def methods(
@@ -15,7 +15,7 @@ def methods(
     """List the methods, what they look at and their settings."""
     reasons: dict[str, str | None] = {}
     if model is not None:
-        from whylight.facade.compatible import compatible  # noqa: PLC0415  torch loads only when it is needed
+        from whylight.explaining.compatible import compatible  # noqa: PLC0415  torch loads only when it is needed
         from whylight.models.load import load  # noqa: PLC0415
 
         reasons = compatible(load(model))

@@ -7,7 +7,7 @@ import typer
 from whylight.cli.data import DropBroken, read, say_losses
 from whylight.cli.explain import parse_head
 from whylight.cli.tables import print_table
-from whylight.facade.console import say
+from whylight.explaining.console import say
 
 
 def recommend(  # noqa: PLR0913  one parameter an option

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from whylight.facade.console import say
+from whylight.explaining.console import say
 
 NAME = "report.html"
 

@@ -10,7 +10,7 @@ from whylight.cli.evaluate import DEFAULT_METHODS
 from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.limits import Budget, MaxMemory
 from whylight.cli.tables import TableFormat, print_records
-from whylight.facade.console import Console, say
+from whylight.explaining.console import Console, say
 
 if TYPE_CHECKING:
     from whylight.run.sanity import SanitySummary
@@ -68,7 +68,7 @@ def sanity(  # noqa: PLR0913  one parameter an option
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Draw the model's weights anew, from the head downwards, and see which methods notice."""
-    from whylight.facade.explain import Options  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.explaining.explain import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.run.sanity import sanity_check  # noqa: PLC0415
 

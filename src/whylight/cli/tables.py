@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from whylight.core.printable import to_json
-from whylight.facade.console import Console, put, say
+from whylight.explaining.console import Console, put, say
 
 if TYPE_CHECKING:
     from whylight.run.evaluation import Evaluation

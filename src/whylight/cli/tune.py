@@ -15,7 +15,7 @@ from whylight.cli.tables import TableFormat, print_records
 from whylight.cli.train import read_options, train
 from whylight.core.errors import UnmetError
 from whylight.core.registry import OBJECTIVES
-from whylight.facade.console import Console, put, say
+from whylight.explaining.console import Console, put, say
 
 if TYPE_CHECKING:
     from whylight.training.tune import Tried, Tuned

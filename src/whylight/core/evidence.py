@@ -11,20 +11,18 @@ The context is up to `around` characters on each side as they stand in the text,
 
 import math
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from whylight.core.arrays import Floats
 from whylight.core.errors import SettingError
-from whylight.core.example import Span
+from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.core.segment import words
-
-if TYPE_CHECKING:
-    from whylight.core.explanation import Explanation  # which itself imports this file, for its JSON
+from whylight.core.text import Span, Text, text_of
 
 SHARE = 0.5
 SPANS = 5
@@ -60,7 +58,7 @@ class Evidence:
 
 
 def evidence(
-    explanation: "Explanation", target: Target, *, share: float = SHARE, spans: int = SPANS, around: int = AROUND
+    explanation: Explanation, target: Target, *, share: float = SHARE, spans: int = SPANS, around: int = AROUND
 ) -> tuple[Evidence, ...]:
     """Return the spans that carry the decision for a target, strongest first; none where no score is positive.
 
@@ -72,15 +70,35 @@ def evidence(
         around: Characters of context on each side at most.
     """
     check(share=share, spans=spans, around=around)
+    example = text_of(explanation.example)
     order = sorted(range(len(explanation.spans)), key=lambda i: explanation.spans[i])
     read = [explanation.spans[i] for i in order]
     scores = explanation.row(target)[order]
     found = [(math.fsum(scores[group]), _cover(read, group)) for group in _groups(read, _carriers(scores, share))]
     ranked = sorted(found, key=lambda pair: (-pair[0], pair[1]))[:spans]
     return tuple(
-        Evidence(span.part, span.start, span.end, score, *_sides(explanation.example.parts[span.part], span, around))
+        Evidence(span.part, span.start, span.end, score, *_sides(example.parts[span.part], span, around))
         for score, span in ranked
     )
+
+
+def with_evidence(explanation: Explanation, *, spans: int = SPANS) -> list[dict[str, Any]]:
+    """Return one JSON-ready object for each target, with its evidence; that is None where nobody asks for it.
+
+    Args:
+        explanation: The explanation; evidence is of texts alone.
+        spans: How many spans a target has at most; 0 for none.
+    """
+    told = spans > 0 and isinstance(explanation.example, Text)
+    found = [evidence(explanation, target, spans=spans) if told else None for target in explanation.targets]
+    return [
+        {**one, "evidence": None if own is None else [_as_dict(explanation, span) for span in own]}
+        for one, own in zip(explanation.to_dicts(), found, strict=True)
+    ]
+
+
+def _as_dict(explanation: Explanation, one: Evidence) -> dict[str, Any]:
+    return {**asdict(one), "text": explanation.example.show(one.span)}
 
 
 def check(*, share: float = SHARE, spans: int = SPANS, around: int = AROUND) -> None:

@@ -1,20 +1,19 @@
-"""The result: scores for spans of the text, with the receipt that says how they came about."""
+"""The result: scores for places of an input, with the receipt that says how they came about."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from whylight.core import printable
 from whylight.core.arrays import Floats
 from whylight.core.errors import WhylightError
-from whylight.core.evidence import SPANS, evidence as evidence_for
-from whylight.core.example import Example, Span
+from whylight.core.inputs import Input, JsonValue, kind_named, named_numbers, numbers_of, place_of
 from whylight.core.labels import Target
 
 if TYPE_CHECKING:
     import pandas as pd
-
-JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +55,7 @@ class Provenance:
         seconds: Wall-clock time, as if nothing had been cached.
         completeness_gap: Per target, sum of scores minus (score of the input - score of the baseline), where promised.
         notes: What else happened, e.g. how a long text was cut.
+        remover_settings: Every setting of the remover.
     """
 
     model: str
@@ -71,6 +71,7 @@ class Provenance:
     seconds: float
     completeness_gap: tuple[float, ...] | None = None
     notes: tuple[str, ...] = ()
+    remover_settings: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,15 +80,15 @@ class Explanation:
 
     Attributes:
         example: What was explained.
-        spans: One character span a feature.
+        places: Where each feature stands; spans of characters in a text.
         targets: The labels that were explained; all share one row where the method is not class-specific.
         scores: Raw scores, signed where the method is signed.
         prediction: The classifier's own answer.
         provenance: The receipt.
     """
 
-    example: Example
-    spans: tuple[Span, ...]
+    example: Input
+    places: tuple[Any, ...]
     targets: tuple[Target, ...]
     scores: Floats
     prediction: Prediction
@@ -96,35 +97,63 @@ class Explanation:
     html_renderer: ClassVar[Callable[["Explanation"], str] | None] = None
     """Set by the package, because rendering lives in a layer above this one."""
 
+    @property
+    def spans(self) -> tuple[Any, ...]:
+        """The places, as they are called in texts."""
+        return self.places
+
     def row(self, target: Target) -> Floats:
         """Return the scores of one target, `[features]`."""
         row: Floats = self.scores[self.targets.index(target) if self.provenance.class_specific else 0]
         return row
 
     def as_list(self, target: str | int | None = None) -> list[tuple[str, float]]:
-        """Return (feature text, score) pairs in reading order.
+        """Return (what stands at the feature, score) pairs in the order of the input.
 
         Args:
             target: A label or index among the explained ones; may be left out when there is only one.
         """
         row = self.row(self._one(target))
-        return [(self.example.slice(s), float(v)) for s, v in zip(self.spans, row, strict=True)]
+        return [(self.example.show(place), float(value)) for place, value in zip(self.places, row, strict=True)]
 
-    def to_dicts(self, *, evidence: int = SPANS) -> list[dict[str, Any]]:
-        """Return one JSON-ready object a target, in the form of `whylight explain --format json`.
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as one JSON-ready object, of which `from_dict` makes the same explanation."""
+        gap = self.provenance.completeness_gap
+        return {
+            "kind": self.example.kind,
+            "input": self.example.to_json(),
+            "places": [numbers_of(place) for place in self.places],
+            "targets": [asdict(target) for target in self.targets],
+            "scores": self.scores.tolist(),
+            "prediction": _plain(self.prediction),
+            **_plain(self.provenance),
+            "completeness_gap": None if gap is None else list(gap),
+        }
 
-        Args:
-            evidence: How many evidence spans a target has at most; with 0 nobody looks, and they are None.
-        """
-        return [self._as_dict(number, target, evidence) for number, target in enumerate(self.targets)]
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> "Explanation":
+        """Make an explanation of what `to_dict` returned."""
+        kind, gap = kind_named(given["kind"]), given["completeness_gap"]
+        receipt = {one.name: given[one.name] for one in fields(Provenance)}
+        receipt |= {"notes": tuple(given["notes"]), "completeness_gap": None if gap is None else tuple(gap)}
+        answer = dict(given["prediction"])
+        answer |= {name: tuple(answer[name]) for name in ("probabilities", "predicted")}
+        return cls(
+            example=kind.from_json(given["input"]),
+            places=tuple(place_of(kind, numbers) for numbers in given["places"]),
+            targets=tuple(Target(**target) for target in given["targets"]),
+            scores=np.asarray(given["scores"], dtype=np.float64),
+            prediction=Prediction(**answer),
+            provenance=Provenance(**receipt),
+        )
 
-    def to_json(self, *, evidence: int = SPANS) -> str:
-        """Return JSON lines, one object a target.
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one JSON-ready object for each target, in the form of `whylight explain --format json`."""
+        return [self._as_dict(number, target) for number, target in enumerate(self.targets)]
 
-        Args:
-            evidence: As in `to_dicts`.
-        """
-        return "\n".join(printable.to_json(one) for one in self.to_dicts(evidence=evidence))
+    def to_json(self) -> str:
+        """Return JSON lines, one object for each target."""
+        return "\n".join(printable.to_json(one) for one in self.to_dicts())
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a pandas frame with one row for each target and feature."""
@@ -132,13 +161,13 @@ class Explanation:
             import pandas as pd  # noqa: PLC0415  an optional dependency, needed here alone
         except ImportError:
             raise WhylightError("to_frame needs pandas: pip install 'whylight[frame]'.") from None
-        columns = ("method", "target", "part", "start", "end", "text", "score")
-        rows = [
-            (one["method"], one["target"]["label"], *(feature[name] for name in columns[2:]))
-            for one in self.to_dicts(evidence=0)
-            for feature in one["features"]
-        ]
-        return pd.DataFrame(rows, columns=list(columns))
+        return pd.DataFrame(
+            [
+                {"method": one["method"], "target": one["target"]["label"], **feature}
+                for one in self.to_dicts()
+                for feature in one["features"]
+            ]
+        )
 
     def _repr_html_(self) -> str | None:
         return None if self.html_renderer is None else self.html_renderer()
@@ -153,25 +182,25 @@ class Explanation:
         known = ", ".join(f"{one.label} ({one.index})" if found else one.label for one in self.targets)
         raise WhylightError(f"say which target you mean{' by its number' if found else ''}: {known}.")
 
-    def _as_dict(self, number: int, target: Target, evidence: int) -> dict[str, Any]:
+    def _as_dict(self, number: int, target: Target) -> dict[str, Any]:
         receipt, gap = self.provenance, self.provenance.completeness_gap
-        probability, threshold = self.prediction.probabilities[target.index], self.prediction.threshold
         return {
-            "text": self.example.text,
-            "pair": self.example.pair,
+            "kind": self.example.kind,
+            **self.example.to_json(),
             "model": receipt.model,
             "method": receipt.method,
             "settings": dict(receipt.settings),
             "unit": receipt.unit,
             "remover": receipt.remover,
+            "remover_settings": dict(receipt.remover_settings),
             "score": receipt.score,
             "signed": receipt.signed,
             "class_specific": receipt.class_specific,
             "target": {
                 "index": target.index,
                 "label": target.label,
-                "probability": probability,
-                "threshold": threshold,
+                "probability": self.prediction.probabilities[target.index],
+                "threshold": self.prediction.threshold,
             },
             "prediction": {
                 "index": self.prediction.index,
@@ -179,10 +208,9 @@ class Explanation:
                 "probability": self.prediction.probability,
             },
             "features": [
-                {"part": s.part, "start": s.start, "end": s.end, "text": self.example.slice(s), "score": float(v)}
-                for s, v in zip(self.spans, self.row(target), strict=True)
+                {**named_numbers(place), "text": self.example.show(place), "score": float(value)}
+                for place, value in zip(self.places, self.row(target), strict=True)
             ],
-            "evidence": self._evidence(target, evidence) if evidence else None,
             "completeness_gap": None if gap is None else gap[number],
             "seconds": receipt.seconds,
             "forward_passes": receipt.forward_passes,
@@ -190,16 +218,11 @@ class Explanation:
             "notes": list(receipt.notes),
         }
 
-    def _evidence(self, target: Target, spans: int) -> list[dict[str, Any]]:
-        return [
-            {
-                "part": one.part,
-                "start": one.start,
-                "end": one.end,
-                "text": self.example.slice(one.span),
-                "score": one.score,
-                "before": one.before,
-                "after": one.after,
-            }
-            for one in evidence_for(self, target, spans=spans)
-        ]
+
+def _plain(record: Prediction | Provenance) -> dict[str, Any]:
+    """Return the fields of a record, tuples as lists and mappings as dictionaries."""
+    values = ((one.name, getattr(record, one.name)) for one in fields(record))
+    return {
+        name: list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
+        for name, value in values
+    }

@@ -22,6 +22,7 @@ HEADS: tuple[Head, ...] = get_args(Head)
 SCORE_SPACES: tuple[ScoreSpace, ...] = get_args(ScoreSpace)
 CLIP = 1e-7
 """Probabilities are kept this far from 0 and 1 before log-odds are taken."""
+_TINY = 1e-30
 DEFAULT_THRESHOLD = 0.5
 MOST_SHOWN = 10
 """Columns that a message lists."""
@@ -62,6 +63,22 @@ class Labels:
         if self.head == "softmax":
             return np.asarray(softmax(logits, axis=-1), dtype=np.float64)
         return np.asarray(expit(logits), dtype=np.float64)
+
+    def logits_of(self, probabilities: Floats) -> Floats:
+        """Return logits `[..., labels]` that give back probabilities; 0 and 1 are kept from by next to nothing."""
+        if self.head == "softmax":
+            return np.asarray(np.log(np.maximum(probabilities, _TINY)))
+        inside = np.clip(probabilities, _TINY, 1 - np.finfo(np.float64).epsneg)
+        return np.asarray(np.log(inside) - np.log1p(-inside))
+
+    def averaged(self, logits: Floats, weights: Floats) -> Floats:
+        """Return logits `[rows, labels]` of the weighted mean of probabilities.
+
+        Args:
+            logits: Of several draws a row, `[rows, draws, labels]`.
+            weights: How much each draw counts, `[rows, draws]`; they sum to 1.
+        """
+        return self.logits_of((self.probabilities(logits) * weights[..., None]).sum(axis=1))
 
     def scores(self, logits: Floats, space: ScoreSpace) -> Floats:
         """Turn logits `[..., labels]` into scores of the given space."""

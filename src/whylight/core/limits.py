@@ -3,7 +3,7 @@
     with limited(budget=60, max_memory="4GB"):
         ...
 
-Time is bounded by an estimate: whoever shows progress (`facade/bar.py`) extrapolates from the batches that are done.
+Time is bounded by an estimate: who shows progress (`explaining/bar.py`) extrapolates from the batches that are done.
 Memory is bounded twice: a method that is about to take much says how much first (`claim`), and the memory of the
 process is looked at while batches come in.
 """

@@ -3,8 +3,8 @@
     @method(cite="zeiler2014", signed=True)
     def occlusion(game: Game) -> Floats: ...
 
-The command line, its lists of what there is, and the Python facade are built from these signatures, so that a new file
-shows up everywhere with no other edit.
+The command line, its lists of what there is, and Python are built from these signatures, so that a new file shows up
+everywhere with no other edit.
 """
 
 import inspect
@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from whylight.core import plugins
 from whylight.core.errors import SettingError, unknown
-from whylight.core.explanation import JsonValue
+from whylight.core.inputs import JsonValue
 
 Plugin = Callable[..., Any]
 F = TypeVar("F", bound=Plugin)
@@ -69,7 +69,7 @@ class Spec:
 
     name: str
     function: Plugin
-    consumes: tuple[type, ...]
+    consumes: tuple[Any, ...]
     settings: Mapping[str, Setting]
     facts: Mapping[str, Any]
 
@@ -126,6 +126,7 @@ class Registry:
 METHODS = Registry("method", "whylight.methods")
 METRICS = Registry("metric", "whylight.metrics")
 OBJECTIVES = Registry("objective", "whylight.objectives")
+REMOVERS = Registry("remover", "whylight.perturb")
 
 SEEDS = 2**63
 """Random generators take seeds below this."""
@@ -150,8 +151,7 @@ def method(  # noqa: PLR0913  one keyword a fact; there is nothing to group
     Args:
         cite: Key of the paper that defines it.
         signed: Whether negative scores mean evidence against the target.
-        complete: Whether scores are to sum to score(input) - score(baseline); the gap then goes into the receipt. A
-            method that splits the score among more than features states the gap of all of it, as `gap` of its view.
+        complete: Whether scores are to sum to score(input) - score(baseline); it then returns `Scores` with their gap.
         class_specific: False if one row of scores holds for every target.
         logit_only: Whether it explains logits and no other score.
         layers: Which layers it can take apart, if it does: any that are on record, or those that end in a norm.
@@ -178,6 +178,21 @@ def metric(*, cite: str, higher_is_better: bool) -> Callable[[F], F]:
 
     def register(function: F) -> F:
         METRICS.register(function, cite=cite, higher_is_better=higher_is_better)
+        return function
+
+    return register
+
+
+def remover(*, replacement: str | None = None, draws: bool = False) -> Callable[[F], F]:
+    """Register a remover: a function of a window and keep masks to variants of the window.
+
+    Args:
+        replacement: Name of the replacement that the model must have for it, e.g. `"mask"`.
+        draws: Whether a coalition may have several weighted draws; scores are then of probabilities, and not of logits.
+    """
+
+    def register(function: F) -> F:
+        REMOVERS.register(function, replacement=replacement, draws=draws)
         return function
 
     return register

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from whylight.core.example import Example, Span
 from whylight.core.rationale import Rationale, Vote, joined
+from whylight.core.text import Span, Text
 from whylight.data import _tokens
 from whylight.data._checks import Flaw, label_of, shown
 from whylight.data._reading import parsed
@@ -34,7 +34,7 @@ class Marks:
     keep_going: bool
     counts: Counter[str]
 
-    def rationales(self, row: Row, labels: tuple[str, ...], example: Example) -> dict[str, Rationale]:
+    def rationales(self, row: Row, labels: tuple[str, ...], example: Text) -> dict[str, Rationale]:
         """Return the rationale of each label of a record that has one."""
         people = _annotators(row, labels)
         strange = next((label for one in people for label in one if label not in labels), None)
@@ -44,13 +44,13 @@ class Marks:
         for label in dict.fromkeys(label for one in people for label in one):
             each = [self._rationale(one.get(label, []), example) for one in people]
             whole = each[0] if len(each) == 1 else joined(each, self.vote)
-            spans = tuple(span for span in whole.spans if example.slice(span).strip())
+            spans = tuple(span for span in whole.places if example.show(span).strip())
             if spans:
                 found[label] = Rationale(spans)
         self.counts[f"records have several annotators, who are joined by {self.vote}"] += len(people) > 1
         return found
 
-    def _rationale(self, value: object, example: Example) -> Rationale:
+    def _rationale(self, value: object, example: Text) -> Rationale:
         """Return what one annotator marked for one label: a list of spans, or a mark for each word."""
         values = listed(value, "a rationale", "[[0, 4]]")
         if values and not any(isinstance(one, list | tuple | Mapping) for one in values):
@@ -58,14 +58,14 @@ class Marks:
         found = [self._span(one, example) for one in values]
         return Rationale(tuple(dict.fromkeys(span for span in found if span is not None)))
 
-    def _span(self, value: object, example: Example) -> Span | None:
+    def _span(self, value: object, example: Text) -> Span | None:
         numbers = _numbers(value)
         span = Span(*numbers)
         inside = 0 <= span.part < len(example.parts) and 0 <= span.start < span.end <= len(example.parts[span.part])
-        if inside and example.slice(span).strip():
+        if inside and example.show(span).strip():
             said = value.get("text") if isinstance(value, Mapping) else None
-            if said is not None and (not isinstance(said, str) or said.split() != example.slice(span).split()):
-                raise Flaw(f"has the span {shown(value)}, but its text there is '{shown(example.slice(span))}'")
+            if said is not None and (not isinstance(said, str) or said.split() != example.show(span).split()):
+                raise Flaw(f"has the span {shown(value)}, but its text there is '{shown(example.show(span))}'")
             return span
         if not self.keep_going:
             problem = "which is empty or outside its text (invalid=drop leaves such spans out)"
@@ -168,7 +168,7 @@ def _not_rationales(value: object) -> str:
     )
 
 
-def _marked_words(marks: list[Any], example: Example) -> list[Span]:
+def _marked_words(marks: list[Any], example: Text) -> list[Span]:
     """Return the runs of marked words; a run ends with its text."""
     if example.words is None:
         raise Flaw(f"has the rationale {shown(marks)}; {A_SPAN}, and marks of words need 'words'")

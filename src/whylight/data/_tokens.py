@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from whylight.core.example import Span
+from whylight.core.text import Span
 
 WHITE_SPACE = re.compile(r"\S+")
 

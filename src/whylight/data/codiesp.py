@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Literal
 
 from whylight.core.errors import InputError, SettingError
-from whylight.core.example import Example, Span
 from whylight.core.rationale import Rationale
+from whylight.core.text import Span, Text
 from whylight.data import _reading
 from whylight.data._checks import Flaw, label_of, shown
 from whylight.data._reading import Reading
@@ -197,7 +197,7 @@ def _record(case: str, text: str, mentions: list[Mention], counts: Counter[str])
         counts["mentions differ from their annotated text"] += _differs(text, mention.annotated, pieces)
         spans.setdefault(mention.label, set()).update(Span(0, begin, end) for begin, end in pieces)
     rationales = {label: Rationale(tuple(sorted(found))) for label, found in sorted(spans.items()) if found}
-    return Record(case, Example(text), tuple(sorted(spans)), rationales)
+    return Record(case, Text(text), tuple(sorted(spans)), rationales)
 
 
 def _differs(text: str, annotated: str, pieces: list[tuple[int, int]]) -> bool:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from whylight.core.errors import InputError, SettingError
-from whylight.core.example import Example, Span
-from whylight.core.explanation import JsonValue
 from whylight.core.identity import digest
+from whylight.core.inputs import Input, JsonValue, numbers_of
 from whylight.core.rationale import Rationale
 from whylight.data._checks import shown
 
@@ -24,13 +23,13 @@ class Record:
 
     Attributes:
         id: Its name in the corpus, unique within a split.
-        example: The text, its pair and the corpus's own words.
+        example: What is labelled: a text, its pair and the corpus's own words.
         labels: Names of the gold labels; one in a single-label corpus, none where the split is unlabelled.
         rationales: What people marked, by label name; a label without evidence is absent.
     """
 
     id: str
-    example: Example
+    example: Input
     labels: tuple[str, ...]
     rationales: Mapping[str, Rationale] = field(default_factory=dict)
 
@@ -99,11 +98,11 @@ class Dataset:
             pairs: Whether a pair is shared only if both of its texts are; else the first one decides.
         """
 
-        def text(record: Record) -> tuple[str, ...]:
-            return record.example.parts if pairs else (record.example.text,)
+        def key(record: Record) -> str:
+            return record.example.key if pairs else _first(record)
 
-        theirs = {text(record) for record in other}
-        return tuple(record for record in self.records if text(record) in theirs)
+        theirs = {key(record) for record in other}
+        return tuple(record for record in self.records if key(record) in theirs)
 
     def without(self, other: "Dataset", *, pairs: bool = True) -> "Dataset":
         """Leave out the records that are in another data set too, as `shared_with` finds them; they are noted."""
@@ -127,22 +126,19 @@ class Dataset:
 
 def named(records: Sequence[Record]) -> str:
     """Name records in a sentence, the first few of them: the id and the beginning of the text of each."""
-    first = (f"'{shown(record.id)}' (\"{shown(' '.join(record.example.text.split()))}\")" for record in records[:SHOWN])
+    first = (f"'{shown(record.id)}' (\"{shown(' '.join(_first(record).split()))}\")" for record in records[:SHOWN])
     more = f" and {len(records) - SHOWN} more" if len(records) > SHOWN else ""
     return ", ".join(first) + more
 
 
+def _first(record: Record) -> str:
+    """Return what an example is known by; of a pair, its first text."""
+    return record.example.key.partition("\0")[0]
+
+
 def _contents(record: Record) -> JsonValue:
     example = record.example
-    return [
-        record.id,
-        example.text,
-        example.pair,
-        None if example.words is None else _places(example.words),
-        list(record.labels),
-        {label: _places(rationale.spans) for label, rationale in record.rationales.items()},
-    ]
-
-
-def _places(spans: tuple[Span, ...]) -> JsonValue:
-    return [[span.part, span.start, span.end] for span in spans]
+    marked: JsonValue = {
+        label: [list(numbers_of(place)) for place in rationale.places] for label, rationale in record.rationales.items()
+    }
+    return [record.id, example.kind, example.to_json(), list(record.labels), marked]

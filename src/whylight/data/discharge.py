@@ -39,8 +39,8 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from whylight.core.errors import SettingError
-from whylight.core.example import Example, Span
 from whylight.core.rationale import Rationale
+from whylight.core.text import Span, Text
 from whylight.data import _discharge_vocabulary as words
 from whylight.data._discharge_vocabulary import AFFIRMED, AGAIN, OTHERS, RESOLVED, Code, Context, Phrase, Piece, Slots
 from whylight.data.dataset import Dataset, Record
@@ -133,7 +133,7 @@ def _record(name: str, *, length: int, evidence: Evidence, split: int, random: n
             break
     found = _evidence(text, body, start=len(head), whole=evidence == "clause")
     rationales = {label: Rationale(tuple(sorted(spans))) for label, spans in sorted(found.items())}
-    return Record(name, Example(text), tuple(rationales), rationales)
+    return Record(name, Text(text), tuple(rationales), rationales)
 
 
 def _plan(random: np.random.Generator) -> list[Mention]:

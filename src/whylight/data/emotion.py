@@ -9,7 +9,7 @@ Reference: Saravia et al. 2018.
 from pathlib import Path
 
 from whylight.core.errors import unknown
-from whylight.core.example import Example
+from whylight.core.text import Text
 from whylight.data import _reading
 from whylight.data._checks import Flaw, shown
 from whylight.data._reading import Reading
@@ -41,4 +41,4 @@ def _record(line: str, *, name: str) -> Record:
         raise Flaw("is not 'text;label'")
     if label.strip() not in LABELS:
         raise Flaw(f"has an {str(unknown('label', shown(label), LABELS)).rstrip('.')}")
-    return Record(name, Example(text.strip()), (label.strip(),))
+    return Record(name, Text(text.strip()), (label.strip(),))

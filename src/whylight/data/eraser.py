@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from whylight.core.errors import InputError
-from whylight.core.example import Example, Span
 from whylight.core.rationale import Rationale
+from whylight.core.text import Span, Text
 from whylight.data import _reading, _tokens
 from whylight.data._checks import Flaw, add, label_of, name_of, shown, text_of
 from whylight.data._reading import Reading
@@ -153,8 +153,8 @@ def _span(tokens: tuple[Span, ...], evidence: Row) -> Span | None:
     return _tokens.cover(tokens, start, end) if start < end else None
 
 
-def _example(text: str, tokens: tuple[Span, ...], query: object) -> Example:
+def _example(text: str, tokens: tuple[Span, ...], query: object) -> Text:
     if query is None or query == "":
-        return Example(text, words=tokens)
+        return Text(text, words=tokens)
     query = text_of(query, "query")
-    return Example(text, query, words=(*tokens, *_tokens.found(query, part=1, pattern=TOKEN)))
+    return Text(text, query, words=(*tokens, *_tokens.found(query, part=1, pattern=TOKEN)))

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import unknown
-from whylight.core.example import Example, Span
 from whylight.core.rationale import Rationale
+from whylight.core.text import Span, Text
 from whylight.data import _reading, _tokens
 from whylight.data._checks import Flaw, add, name_of, shown, text_of
 from whylight.data._reading import Reading
@@ -60,7 +60,7 @@ def _record(row: dict[str, Any], *, name: str, counts: Counter[str]) -> Record:
         words += spans
         marked += _tokens.runs(spans, marks)
     rationales = {label: Rationale(tuple(marked))} if marked else {}
-    return Record(name, Example(texts[0], texts[1], words=tuple(words)), (label,), rationales)
+    return Record(name, Text(texts[0], texts[1], words=tuple(words)), (label,), rationales)
 
 
 def _sentence(row: dict[str, Any], key: str, counts: Counter[str]) -> tuple[list[str], list[int]]:

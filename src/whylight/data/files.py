@@ -37,8 +37,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from whylight.core.errors import InputError, unknown
-from whylight.core.example import Example
 from whylight.core.rationale import Vote
+from whylight.core.text import Text
 from whylight.data._checks import Flaw, add, label_of, name_of, shown, text_of
 from whylight.data._columns import Columns
 from whylight.data._marks import Marks, listed, located, own_words
@@ -131,7 +131,7 @@ def _file_of_split(folder: Path, names: tuple[str, ...]) -> Path:
     return chosen
 
 
-def example_of(row: Row) -> Example:
+def example_of(row: Row) -> Text:
     """Return the text and pair of a row with the words that came with them, or say what is wrong with them."""
     words, pair_words = own_words(row)
     if words and not row.get("text"):
@@ -143,11 +143,11 @@ def example_of(row: Row) -> Example:
     text = text_of(row["text"], "text")
     pair = text_of(row["pair"], "pair") if "pair" in row else None
     if not words:
-        return Example(text, pair)
+        return Text(text, pair)
     if pair is not None and not pair_words:
         raise Flaw("has 'words' for its text, but no 'pair_words' for its pair")
     of_pair = located(pair_words, pair, part=1) if pair_words and pair is not None else ()
-    return Example(text, pair, words=(*located(words, text, part=0), *of_pair))
+    return Text(text, pair, words=(*located(words, text, part=0), *of_pair))
 
 
 def label_order(records: Iterable[Record]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import InputError
-from whylight.core.example import Example
+from whylight.core.text import Text
 from whylight.data import _reading
 from whylight.data._checks import Flaw, add, name_of, shown, text_of
 from whylight.data._reading import Reading
@@ -49,7 +49,7 @@ def _record(row: Row, *, clean: bool, number: int) -> Record:
     if row.get("label") not in tuple(_NAMES) or not isinstance(row.get("text"), str):
         raise Flaw("is not {'text': ..., 'label': 'pos' or 'neg'}")
     text = text_of(_BREAKS.sub(" ", row["text"]) if clean else row["text"], "text")
-    return Record(name_of(row.get("id", number), "id"), Example(text), (_NAMES[row["label"]],))
+    return Record(name_of(row.get("id", number), "id"), Text(text), (_NAMES[row["label"]],))
 
 
 def _folders(folder: Path, reading: Reading) -> Iterator[tuple[Path, int, Row]]:

@@ -29,8 +29,8 @@ from typing import Literal
 import numpy as np
 
 from whylight.core.errors import SettingError
-from whylight.core.example import Example
 from whylight.core.rationale import Rationale
+from whylight.core.text import Text
 from whylight.data import _tokens
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
@@ -117,7 +117,7 @@ def _record(
         spans = tuple(_tokens.runs(words, [owner == label for owner in owners]))
         if spans:
             rationales[label] = Rationale(spans)
-    return Record(name, Example(text, words=words), gold, rationales)
+    return Record(name, Text(text, words=words), gold, rationales)
 
 
 def _classes(label: str, variant: Variant, random: np.random.Generator) -> list[Unit]:

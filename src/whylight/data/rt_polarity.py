@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from whylight.core.example import Example
+from whylight.core.text import Text
 from whylight.data import _reading, _tokens
 from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
@@ -36,6 +36,6 @@ def rt_polarity(path: Path, split: str, reading: Reading, *, split_seed: int = 2
         first, last = (round(share * len(sentences)) for share in SHARES[split])
         for i in np.sort(order[first:last]):
             number, text = sentences[i]
-            records.append(Record(f"{suffix}-{number}", Example(text, words=_tokens.found(text)), (label,)))
+            records.append(Record(f"{suffix}-{number}", Text(text, words=_tokens.found(text)), (label,)))
     note = "there is no official split" + ("" if split == "all" else f"; this one is drawn with seed {split_seed}")
     return Dataset("rt_polarity", split, LABELS, tuple(records), notes=(note,))

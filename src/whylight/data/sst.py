@@ -21,8 +21,8 @@ Reference: Socher et al. 2013; Carton et al. 2020 for the first rule, Pham et al
 from pathlib import Path
 from typing import Literal
 
-from whylight.core.example import Example
 from whylight.core.rationale import Rationale
+from whylight.core.text import Text
 from whylight.data import _reading, _tokens, _trees
 from whylight.data._checks import Flaw
 from whylight.data._reading import Reading
@@ -65,4 +65,4 @@ def _record(tree: _trees.Tree, *, name: str, rule: str) -> Record:
         nodes = _trees.class_phrases(tree, positive=positive, longest=len(words) / 2)
     label = LABELS[positive]
     spans = tuple(_tokens.cover(words, node.start, node.end) for node in nodes)
-    return Record(name, Example(text, words=words), (label,), {label: Rationale(spans)} if spans else {})
+    return Record(name, Text(text, words=words), (label,), {label: Rationale(spans)} if spans else {})

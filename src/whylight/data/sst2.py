@@ -10,7 +10,7 @@ Reference: Socher et al. 2013; Wang et al. 2019 (GLUE).
 
 from pathlib import Path
 
-from whylight.core.example import Example
+from whylight.core.text import Text
 from whylight.data import _reading, _tokens
 from whylight.data._checks import Flaw, shown, text_of
 from whylight.data._reading import Reading
@@ -44,4 +44,4 @@ def _record(header: list[str], cells: list[str], *, name: str) -> Record:
         raise Flaw(f"has the label '{shown(row['label'])}'; it must be 0 or 1")
     text = text_of(row["sentence"].strip(), "sentence")
     labels = (LABELS[int(row["label"])],) if "label" in row else ()
-    return Record(name, Example(text, words=_tokens.found(text)), labels)
+    return Record(name, Text(text, words=_tokens.found(text)), labels)

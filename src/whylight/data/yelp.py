@@ -12,7 +12,7 @@ Reference: Zhang et al. 2015; the sample is Jin et al. 2020's.
 import re
 from pathlib import Path
 
-from whylight.core.example import Example
+from whylight.core.text import Text
 from whylight.data import _reading
 from whylight.data._checks import Flaw, text_of
 from whylight.data._reading import Reading
@@ -43,7 +43,7 @@ def _record(line: str, *, name: str, clean: bool) -> Record:
     if match is None:
         raise Flaw("is not 'label text' with a label of 0 or 1")
     text = text_of(_cleaned(match[2]) if clean else match[2], "text")
-    return Record(name, Example(text), (LABELS[int(match[1])],))
+    return Record(name, Text(text), (LABELS[int(match[1])],))
 
 
 def _cleaned(text: str) -> str:

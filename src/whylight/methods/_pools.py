@@ -30,18 +30,21 @@ RATES = 16
 _LEAST_RATE = 1e-12
 
 
-def shares_blocks(game: Game, pool: int) -> bool:
-    """Say whether coalitions can be drawn from pools, and leave a note on what that means."""
+def usable_pool(game: Game, pool: int | None) -> tuple[int | None, tuple[str, ...]]:
+    """Return the size of pools that coalitions are to be drawn from, if any, and what the receipt says about it."""
+    if pool is None:
+        return None, ()
     if pool < 1:
         raise SettingError(f"the setting 'pool' must be at least 1, not {pool}.")
     if len(game.blocks) == 1:
-        game.note("the model encodes this text in one block, so that there is nothing to share; 'pool' was left out")
-        return False
-    game.note(
+        return None, (
+            "the model encodes this text in one block, so that there is nothing to share; 'pool' was left out",
+        )
+    said = (
         f"coalitions share {pool} variants of each of {len(game.blocks)} blocks at each of {RATES} rates, "
         "so that they are not independent of each other"
     )
-    return True
+    return pool, (said,)
 
 
 def kernel_rates(n: int, generator: np.random.Generator) -> Floats:

@@ -34,9 +34,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from whylight.core.arrays import Floats
 from whylight.core.errors import InputError
 from whylight.core.registry import method
+from whylight.core.scores import Scores
 from whylight.methods._decomposition import COPIES, Bias, Decomposition
 from whylight.methods._layers import up_to
 from whylight.methods._memory import free_bytes, in_bytes, told
@@ -55,7 +55,7 @@ def decompx(
     output: Literal["classifier", "vector"] = "classifier",
     layer: int | None = None,
     memory: str | None = None,
-) -> Floats:
+) -> Scores:
     """Split the logit among the tokens by carrying each one's part through every layer."""
     recorded = trace.recorded()
     depth = len(up_to(range(recorded.n_layers), layer))
@@ -65,13 +65,13 @@ def decompx(
     if bias == "cls":  # nothing tells sources apart on the way, so that the first may get them at the end
         parts[:, 0] += parts[:, -1]
         parts = parts[:, :-1]
+    some = slice(0, -1 if bias == "token" else None)  # the last source is then that of all biases
     if output == "vector":
-        scores = torch.linalg.vector_norm(parts, dim=-1)[recorded.row]  # [targets, sources]
-    else:
-        scores = parts[recorded.row, :, recorded.column] * recorded.sign[:, None]
-        if depth == recorded.n_layers:
-            trace.gap = (scores.double().sum(-1) - recorded.logits.double()).cpu().numpy()
-    return trace.to_features(scores[:, :-1] if bias == "token" else scores)
+        lengths = torch.linalg.vector_norm(parts, dim=-1)[recorded.row]  # [targets, sources]
+        return Scores(trace.to_features(lengths[:, some]), signed=False)
+    scores = parts[recorded.row, :, recorded.column] * recorded.sign[:, None]
+    gap = (scores.double().sum(-1) - recorded.logits.double()).cpu().numpy()
+    return Scores(trace.to_features(scores[:, some]), gap=gap if depth == recorded.n_layers else None)
 
 
 def _read(how: Decomposition, recorded: Recorded, reading: Reading, depth: int) -> Tensor:

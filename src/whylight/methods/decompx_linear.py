@@ -20,9 +20,9 @@ out among the tokens; where an activation's input is 0 it takes the slope 0 inst
 import numpy as np
 import torch
 
-from whylight.core.arrays import Floats
 from whylight.core.errors import IncompatibleError
 from whylight.core.registry import method
+from whylight.core.scores import Scores
 from whylight.views.gradient import GradientView, Level, Linearisation
 
 TOLERANCE = 1e-3
@@ -31,12 +31,11 @@ ROUNDING = 32
 
 
 @method(cite="modarressi2023", signed=True, complete=True, logit_only=True, tried=True)
-def decompx_linear(view: GradientView, *, source: Level = "embedding_output") -> Floats:
+def decompx_linear(view: GradientView, *, source: Level = "embedding_output") -> Scores:
     """Split the logit exactly among the tokens, with attention, norms and slopes held."""
     linear = view.linearise(level=source, rule="frozen")
     _check(linear)
-    view.gap = linear.gap
-    return view.to_features(linear.shares)
+    return Scores(view.to_features(linear.shares), gap=linear.gap)
 
 
 def _check(linear: Linearisation) -> None:

@@ -11,15 +11,15 @@ Captum's rules fire on none of the activations of Hugging Face models: what it r
 
 import torch
 
-from whylight.core.arrays import Floats
 from whylight.core.registry import method
+from whylight.core.scores import Scores
 from whylight.views.gradient import Baseline, GradientView
-from whylight.views.positions import Pooling, pool
+from whylight.views.positions import Pooling
 
 
 @method(cite="shrikumar2017", signed=True, complete=True, tried=True)
-def deeplift(view: GradientView, *, baseline: Baseline = "auto", pooling: Pooling = "sum") -> Floats:
+def deeplift(view: GradientView, *, baseline: Baseline = "auto", pooling: Pooling = "sum") -> Scores:
     """Propagate the difference from nothing through the activations."""
     start = view.baseline(baseline)
     multipliers = view.gradients(torch.stack([view.inputs, start]), rule="rescale")[:, 0]
-    return view.to_features(pool((view.inputs - start) * multipliers, pooling))
+    return view.complete((view.inputs - start) * multipliers, pooling, baseline)

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whylight.core.arrays import Floats
 from whylight.core.errors import SettingError
 from whylight.core.registry import method
+from whylight.core.scores import Scores
 from whylight.views.gradient import Baseline, GradientView
-from whylight.views.positions import Pooling, pool
+from whylight.views.positions import Pooling
 
 
 @method(cite="erion2021", signed=True, complete=True)
@@ -27,7 +27,7 @@ def gradient_shap(
     baseline: Baseline = "auto",
     pooling: Pooling = "sum",
     seed: int = 0,
-) -> Floats:
+) -> Scores:
     """Average gradients at random points between nothing and the text."""
     if samples < 1:
         raise SettingError(f"the setting 'samples' must be at least 1, not {samples}.")
@@ -47,4 +47,4 @@ def gradient_shap(
             way = way + torch.stack([noise_of(sample) for sample in indices.tolist()])
         return start + shares[indices, None, None] * way, way / samples
 
-    return view.to_features(pool(view.weighted_gradients(samples, path), pooling))
+    return view.complete(view.weighted_gradients(samples, path), pooling, baseline)

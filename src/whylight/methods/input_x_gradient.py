@@ -6,13 +6,13 @@
 Reference: Shrikumar et al. 2017. Cost: one forward pass, one backward pass a target.
 """
 
-from whylight.core.arrays import Floats
 from whylight.core.registry import method
+from whylight.core.scores import Scores
 from whylight.views.gradient import GradientView
-from whylight.views.positions import Pooling, pool
+from whylight.views.positions import Pooling
 
 
 @method(cite="shrikumar2017", signed=True)
-def input_x_gradient(view: GradientView, *, pooling: Pooling = "sum") -> Floats:
+def input_x_gradient(view: GradientView, *, pooling: Pooling = "sum") -> Scores:
     """Score each word by its embedding times the gradient there."""
-    return view.to_features(pool(view.inputs * view.gradient(), pooling))
+    return view.pooled(view.inputs * view.gradient(), pooling)

@@ -12,17 +12,17 @@ Sums to f(x) - f(b) up to the quadrature's error, which the receipt carries.
 import torch
 from torch import Tensor
 
-from whylight.core.arrays import Floats
 from whylight.core.registry import method
+from whylight.core.scores import Scores
 from whylight.methods._paths import gauss_legendre
 from whylight.views.gradient import Baseline, GradientView
-from whylight.views.positions import Pooling, pool
+from whylight.views.positions import Pooling
 
 
 @method(cite="sundararajan2017", signed=True, complete=True)
 def integrated_gradients(
     view: GradientView, *, steps: int = 50, baseline: Baseline = "auto", pooling: Pooling = "sum"
-) -> Floats:
+) -> Scores:
     """Collect gradients on the straight way from nothing to the text."""
     start = view.baseline(baseline)
     way = view.inputs - start
@@ -31,4 +31,4 @@ def integrated_gradients(
     def path(indices: Tensor) -> tuple[Tensor, Tensor]:
         return torch.addcmul(start, nodes[indices, None, None], way), weights[indices, None, None]
 
-    return view.to_features(pool(way * view.weighted_gradients(steps, path), pooling))
+    return view.complete(way * view.weighted_gradients(steps, path), pooling, baseline)

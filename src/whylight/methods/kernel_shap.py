@@ -28,8 +28,9 @@ from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import SettingError
 from whylight.core.limits import claim
 from whylight.core.registry import method
+from whylight.core.scores import Scores
 from whylight.methods._coalitions import count_pairs, every_pair, some_pairs, with_complements
-from whylight.methods._pools import from_pools, kernel_rates, shares_blocks
+from whylight.methods._pools import from_pools, kernel_rates, usable_pool
 from whylight.methods._regression import constrained
 from whylight.methods._remainder import shapley_of_remainder
 from whylight.views.game import Game
@@ -46,33 +47,39 @@ PAIRS_A_FEATURE = 2
 
 
 @method(cite="lundberg2017", signed=True, complete=True)
-def kernel_shap(game: Game, *, samples: int | None = None, pool: int | None = None, seed: int = 0) -> Floats:
+def kernel_shap(game: Game, *, samples: int | None = None, pool: int | None = None, seed: int = 0) -> Scores:
     """Estimate Shapley values by regression on paired coalitions without repetition."""
+    notes: tuple[str, ...] = ()
     if samples is None:
         samples = max(SAMPLES, SAMPLES_A_FEATURE * game.n_features)
         if samples > SAMPLES:
-            game.note(f"{game.n_features} features need more than {SAMPLES} samples; {samples} were taken")
+            notes = (f"{game.n_features} features need more than {SAMPLES} samples; {samples} were taken",)
     if samples < 1:
         raise SettingError(f"the setting 'samples' must be at least 1, not {samples}.")
     claim(3 * samples * game.n_features, f"{samples:,} samples of {game.n_features:,} features")
     total = game.full - game.empty
     if game.n_features == 1:
-        return total[:, None]
+        return game.complete(total[:, None], notes=notes)
     generator = np.random.default_rng(seed)
-    if pool is not None and shares_blocks(game, pool):
+    pool, said = usable_pool(game, pool)
+    if pool is not None:
         keep, weights = shared_coalitions(game, samples, pool, generator)
     else:
         keep, weights = coalitions(game.n_features, samples, generator)
     values = game(keep) - game.empty
     scores = constrained(keep, values, weights, total=total)
-    return scores + left_over(game, keep, values - keep @ scores.T, weights, generator)
+    more = left_over(keep, values - keep @ scores.T, weights, generator)
+    if more is None:
+        said = (*said, f"{game.n_features:,} features are too many to correct the regression for products of features")
+    return game.complete(scores if more is None else scores + more, notes=(*notes, *said))
 
 
-def left_over(game: Game, keep: Bools, values: Floats, weights: Floats, generator: np.random.Generator) -> Floats:
+def left_over(keep: Bools, values: Floats, weights: Floats, generator: np.random.Generator) -> Floats | None:
     """Return the Shapley values `[targets, features]` of what a regression leaves over; they sum to 0.
 
+    None stands for too many features to tell.
+
     Args:
-        game: Is told where that is too much.
         keep: Coalitions, each followed by its complement, `[coalitions, features]`.
         values: What is left of their scores, `[coalitions, targets]`; nothing is of the empty one and of all features.
         weights: The weight of each, `[coalitions]`.
@@ -86,8 +93,7 @@ def left_over(game: Game, keep: Bools, values: Floats, weights: Floats, generato
     if len(points) == 2 ** (n - 1):  # all there are: the regression is exact
         return np.zeros((values.shape[1], n))
     if len(points) > PAIRS_AT_MOST < PAIRS_A_FEATURE * n:
-        game.note(f"{n:,} features are too many to correct the regression for products of features")
-        return np.zeros((values.shape[1], n))
+        return None
     importance = np.bincount(which, weights=np.append(0.0, weights[0::2])).astype(np.float64)
     importance[first == 0] = 0
     odd = (odd * side)[first]

@@ -20,11 +20,12 @@ from typing import Literal
 
 import numpy as np
 
-from whylight.core.arrays import Bools, Floats, Ints
+from whylight.core.arrays import Bools, Ints
 from whylight.core.errors import SettingError
 from whylight.core.limits import claim
 from whylight.core.registry import method
-from whylight.methods._pools import from_pools, shares_blocks, uniform_rates
+from whylight.core.scores import Scores
+from whylight.methods._pools import from_pools, uniform_rates, usable_pool
 from whylight.methods._regression import ridge
 from whylight.views.game import Game, block_size
 
@@ -43,7 +44,7 @@ def lime(
     sampler: Literal["uniform", "spans"] = "uniform",
     pool: int | None = None,
     seed: int = 0,
-) -> Floats:
+) -> Scores:
     """Fit a linear model to the scores of texts with random words removed."""
     if samples < 1:
         raise SettingError(f"the setting 'samples' must be at least 1, not {samples}.")
@@ -53,7 +54,8 @@ def lime(
         raise SettingError("the setting 'pool' goes with sampler='uniform' alone: spans may cross blocks.")
     claim(3 * samples * game.n_features, f"{samples:,} samples of {game.n_features:,} features")
     generator = np.random.default_rng(seed)
-    if pool is not None and shares_blocks(game, pool):
+    pool, notes = usable_pool(game, pool)
+    if pool is not None:
         rates = uniform_rates(generator)
         drawn = from_pools(game, rates, pool=pool, count=samples, generator=generator, empty=True)
     else:
@@ -61,7 +63,7 @@ def lime(
     keep = np.concatenate([np.ones((1, game.n_features), dtype=bool), drawn])
     distance = 100.0 * (1.0 - np.sqrt(keep.mean(axis=1)))  # cosine distance of a 0/1 vector to all ones
     weights = np.sqrt(np.exp(-(distance**2) / KERNEL_WIDTH**2))
-    return ridge(keep, game(keep), weights, alpha=alpha)
+    return Scores(ridge(keep, game(keep), weights, alpha=alpha), notes=notes)
 
 
 def _uniform(generator: np.random.Generator, samples: int, n: int) -> Bools:

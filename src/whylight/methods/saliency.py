@@ -5,13 +5,13 @@
 Reference: Simonyan et al. 2014; Li et al. 2016. Cost: one forward pass, one backward pass a target.
 """
 
-from whylight.core.arrays import Floats
 from whylight.core.registry import method
+from whylight.core.scores import Scores
 from whylight.views.gradient import GradientView
-from whylight.views.positions import Pooling, pool
+from whylight.views.positions import Pooling
 
 
 @method(cite="simonyan2014", signed=False)
-def saliency(view: GradientView, *, pooling: Pooling = "l2") -> Floats:
+def saliency(view: GradientView, *, pooling: Pooling = "l2") -> Scores:
     """Score each word by the norm of the gradient at its embedding."""
-    return view.to_features(pool(view.gradient(), pooling))
+    return view.pooled(view.gradient(), pooling)

@@ -15,14 +15,16 @@ The author's code runs 50 nodes token by token, and feeds embedded text through 
 There is no completeness over the text: each path has a start of its own.
 """
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
-from whylight.core.arrays import Floats
 from whylight.core.registry import method
+from whylight.core.scores import Scores
 from whylight.methods._paths import gauss_legendre
 from whylight.views.gradient import Baseline, GradientView
-from whylight.views.positions import Pooling, pool
+from whylight.views.positions import Pooling
 
 NODES = (8, 16, 32, 64, 128, 256)
 
@@ -30,11 +32,11 @@ NODES = (8, 16, 32, 64, 128, 256)
 @method(cite="enguehard2023", signed=True)
 def sequential_integrated_gradients(
     view: GradientView, *, tolerance: float = 0.01, baseline: Baseline = "auto", pooling: Pooling = "sum"
-) -> Floats:
+) -> Scores:
     """Integrate the gradient on the way of each token alone from nothing to itself."""
     totals = _totals(view, baseline)
     if pooling == "sum":
-        return view.to_features(totals)
+        return Scores(view.to_features(totals), signed=True)
     moving = view.positions.content
     values = torch.zeros_like(view.inputs).expand(len(totals), -1, -1)
     for steps in NODES:
@@ -42,9 +44,9 @@ def sequential_integrated_gradients(
         error = (values.sum(-1) - totals).abs().amax(0)
         moving = moving & (error > tolerance * totals.abs().amax())
         if not bool(moving.any()):
-            return view.to_features(pool(values, pooling))
-    view.note(f"{int(moving.sum())} tokens missed the tolerance {tolerance:g} with {NODES[-1]} nodes")
-    return view.to_features(pool(values, pooling))
+            return view.pooled(values, pooling)
+    missed = f"{int(moving.sum())} tokens missed the tolerance {tolerance:g} with {NODES[-1]} nodes"
+    return replace(view.pooled(values, pooling), notes=(missed,))
 
 
 def _totals(view: GradientView, baseline: Baseline) -> Tensor:

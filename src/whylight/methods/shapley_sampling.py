@@ -7,14 +7,15 @@ Reference: Castro et al. 2009. Cost: `permutations` x (n - 1) + 2 forward passes
 
 import numpy as np
 
-from whylight.core.arrays import Bools, Floats, Ints
+from whylight.core.arrays import Bools, Ints
 from whylight.core.errors import SettingError
 from whylight.core.registry import method
+from whylight.core.scores import Scores
 from whylight.views.game import Game
 
 
 @method(cite="castro2009", signed=True, complete=True)
-def shapley_sampling(game: Game, *, permutations: int = 25, seed: int = 0) -> Floats:
+def shapley_sampling(game: Game, *, permutations: int = 25, seed: int = 0) -> Scores:
     """Average what each feature adds when features arrive in random order."""
     if permutations < 1:
         raise SettingError(f"the setting 'permutations' must be at least 1, not {permutations}.")
@@ -27,4 +28,4 @@ def shapley_sampling(game: Game, *, permutations: int = 25, seed: int = 0) -> Fl
     inside = game.in_blocks(permutations * (n - 1), present).reshape(permutations, n - 1, game.n_targets)
     empty, full = (np.broadcast_to(end, (permutations, 1, len(end))) for end in (game.empty, game.full))
     gains = np.diff(np.concatenate([empty, inside, full], axis=1), axis=1)  # [permutations, arrivals, targets]
-    return np.asarray(np.take_along_axis(gains, arrival[:, :, None], axis=1).mean(axis=0).T)
+    return game.complete(np.take_along_axis(gains, arrival[:, :, None], axis=1).mean(axis=0).T)

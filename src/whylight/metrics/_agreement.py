@@ -15,7 +15,7 @@ Comparison = Literal["signed", "positive", "absolute"]
 
 def paired(explanation: Explanation, other: Explanation, *, sign: Comparison = "signed") -> tuple[Floats, Floats]:
     """Return the rows of both for each target of the first, `[targets, features]` each."""
-    if (explanation.example, explanation.spans) != (other.example, other.spans):
+    if (explanation.example, explanation.places) != (other.example, other.places):
         raise SettingError("two explanations are compared feature by feature; these are of other texts or units.")
     if other.provenance.class_specific and not set(explanation.targets) <= set(other.targets):
         raise SettingError("the second explanation lacks targets of the first; explain the same labels.")

@@ -52,7 +52,7 @@ def one_row(explanation: Explanation) -> Floats:
 
 def pair(explanation: Explanation, rationale: Rationale, *, sign: Sign) -> tuple[Floats, Bools]:
     """Return the non-negative scores and the gold marks of one explanation, `[features]` each."""
-    return non_negative(one_row(explanation), sign), rationale.marks(explanation.spans)
+    return non_negative(one_row(explanation), sign), explanation.example.marks(rationale.places, explanation.places)
 
 
 def above(scores: Floats, boundary: float | None) -> Bools:
@@ -102,7 +102,7 @@ def agreement(chosen: Bools, gold: Bools) -> Agreement:
 
 def parts(explanation: Explanation) -> Ints:
     """Return which text of a pair each feature belongs to."""
-    return np.asarray([span.part for span in explanation.spans], dtype=np.int64)
+    return np.asarray([getattr(place, "part", 0) for place in explanation.places], dtype=np.int64)
 
 
 def runs(marks: Bools, part: Ints | None = None) -> list[tuple[int, int]]:

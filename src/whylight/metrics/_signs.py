@@ -8,5 +8,5 @@ from whylight.core.explanation import Explanation
 
 def non_alphanumeric(explanation: Explanation) -> Bools:
     """Mark the features without a letter or digit, `[features]`."""
-    texts = [explanation.example.slice(span) for span in explanation.spans]
+    texts = [explanation.example.show(place) for place in explanation.places]
     return np.asarray([not any(character.isalnum() for character in text) for text in texts], dtype=bool)

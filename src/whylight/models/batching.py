@@ -1,19 +1,20 @@
 """The engine: every forward pass of a perturbation method or metric goes through here.
 
-Distinct rows only, longest first, batched by a budget of tokens, no padding beyond the longest row of a batch, answers
-shared by all who ask during one case. The floor is the model's own batched throughput on the distinct rows.
+Distinct rows only, longest first, batched by a budget (of tokens, or of what else rows are made of), no padding beyond
+the longest row of a batch, answers shared by all who ask during one case. The floor is the model's own batched
+throughput on the distinct rows.
 """
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
 
 from whylight.core import progress
 from whylight.core.arrays import Floats, Ints
-from whylight.core.encoded import Rows
+from whylight.views.batch import Batch
 from whylight.views.cache import Answer, Cache
 from whylight.views.meter import Meter
 
@@ -23,8 +24,8 @@ DEVICE_TOKEN_BUDGET = 32768
 
 Company = Literal["any", "alike", "none"]
 """Which rows have the same answer together as alone: any, those of one length (padding is not masked), or none."""
-Forward = Callable[[Rows], Floats]
-"""Rows of one batch -> what the model says of each, `[rows, ...]`."""
+Forward = Callable[[Any], Floats]
+"""One batch, of the kind that the model reads -> what it says of each row, `[rows, ...]`."""
 
 
 class Engine:
@@ -32,16 +33,20 @@ class Engine:
 
     Args:
         forward: Gives the logits `[rows, labels]` of one batch.
-        token_budget: Tokens that a batch may hold, padding included.
-        company: Says which rows may share a batch; asked when there are several.
+        budget: Tokens that a batch may hold, padding included; or characters, or pixels.
+        company: Says which rows may share a batch; asked when there are several. Any may, if left out.
+        most: Rows that a batch may hold, however short they are.
     """
 
-    def __init__(self, forward: Forward, *, token_budget: int, company: Callable[[], Company]) -> None:
+    def __init__(
+        self, forward: Forward, *, budget: int, company: Callable[[], Company] | None = None, most: int | None = None
+    ) -> None:
         self._forward = forward
-        self.token_budget = token_budget
+        self.budget = budget
         self._company = company
+        self._most = most
 
-    def logits(self, rows: Rows, *, cache: Cache, meter: Meter) -> Floats:
+    def logits(self, rows: Batch, *, cache: Cache, meter: Meter) -> Floats:
         """Return the logits `[rows, labels]` of rows, each distinct one computed once."""
         keys = rows.keys()
         answers = self.answers(rows, keys, known=cache.get, meter=meter)
@@ -50,7 +55,7 @@ class Engine:
 
     def answers(
         self,
-        rows: Rows,
+        rows: Batch,
         keys: Sequence[bytes],
         *,
         known: Callable[[bytes], Answer | None],
@@ -73,7 +78,7 @@ class Engine:
             found.update(self._run(rows, fresh, forward or self._forward))
         return found
 
-    def _run(self, rows: Rows, fresh: dict[bytes, int], forward: Forward) -> dict[bytes, Answer]:
+    def _run(self, rows: Batch, fresh: dict[bytes, int], forward: Forward) -> dict[bytes, Answer]:
         names, indices = list(fresh), np.fromiter(fresh.values(), dtype=np.int64)
         found: dict[bytes, Answer] = {}
         progress.expect(len(names))
@@ -88,21 +93,21 @@ class Engine:
     def _batches(self, lengths: Ints) -> Iterator[Ints]:
         order = np.argsort(-lengths, kind="stable")
         while len(order):
-            size = max(1, self.token_budget // int(lengths[order[0]]))
-            company = "any" if min(size, len(order)) == 1 else self._company()
+            size = min(self._most or len(order), max(1, self.budget // max(1, int(lengths[order[0]]))))
+            company = "any" if self._company is None or min(size, len(order)) == 1 else self._company()
             if company != "any":
                 size = 1 if company == "none" else min(size, int((lengths[order] == lengths[order[0]]).sum()))
             yield order[:size]
             order = order[size:]
 
-    def _forward_fitting(self, rows: Rows, forward: Forward) -> Floats:
+    def _forward_fitting(self, rows: Batch, forward: Forward) -> Floats:
         """Run a batch, in halves where it does not fit into memory."""
         try:
             return forward(rows)
         except RuntimeError as error:
             if len(rows) == 1 or not out_of_memory(error):
                 raise
-        self.token_budget = max(1, self.token_budget // 2)
+        self.budget = max(1, self.budget // 2)
         middle = len(rows) // 2
         halves = (rows.take(range(middle)), rows.take(range(middle, len(rows))))
         return np.concatenate([self._forward_fitting(half, forward) for half in halves])

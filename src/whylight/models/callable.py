@@ -1,31 +1,34 @@
 """Any function from texts to probabilities as a classifier: a scikit-learn pipeline, an API, a rule."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
-from whylight.core import progress
-from whylight.core.arrays import Bools, Floats
-from whylight.core.encoded import Encoded, Long, Unit, key_of
+from whylight.core.arrays import Floats
+from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import IncompatibleError, InputError, ModelError
-from whylight.core.example import Example, Span
 from whylight.core.identity import digest
 from whylight.core.interruption import at_once
 from whylight.core.labels import Labels, ScoreSpace
+from whylight.core.text import Span, Text
+from whylight.models.batching import Engine
+from whylight.models.outcomes import outcomes_of
 from whylight.models.tokenised import check_text, units
-from whylight.perturb.texts import removers
-from whylight.views.cache import Answer, Cache
-from whylight.views.classifier import Outcomes
+from whylight.perturb.binding import available
+from whylight.views.batch import Removal
+from whylight.views.cache import Cache
+from whylight.views.classifier import Offers, Outcomes, game_of
+from whylight.views.game import Game
 from whylight.views.meter import Meter
+from whylight.views.texts import TextBatch, TextWindow
 
 TextFunction = Callable[[list[str]], Any]
 BATCH = 256
-CHARACTERS, BATCH_CHARACTERS = 2**26, 2**24
-"""Characters of texts that are made together, and that the function gets at once; both are for very long texts."""
-_TINY = 1e-30
+BATCH_CHARACTERS = 2**24
+"""Characters that the function gets at once; for very long texts."""
 _TOLERANCE = 1e-3
 
 
@@ -41,6 +44,7 @@ class CallableClassifier:
     """
 
     kind = "a callable"
+    reads = Text.kind
     score_spaces: tuple[ScoreSpace, ...] = ("probability", "log_odds", "log_probability")
 
     def __init__(
@@ -55,11 +59,18 @@ class CallableClassifier:
         self.function = function
         self.labels = labels
         self.identity = identity
-        self._removers = removers(mask_string)
-        self.removers = tuple(self._removers)
-        self._mask_string, self._named = mask_string, named
+        self._replacements = {} if mask_string is None else {"mask": mask_string}
+        self._named = named
+        self.engine = Engine(self._logits, budget=BATCH_CHARACTERS, most=BATCH)
+        self.offers: Offers = {Game: partial(game_of, self)}
 
-    def encode(self, example: Example, *, unit: Unit, long: Long) -> Encoded:  # noqa: ARG002  no limit, nothing to cut
+    @property
+    def removers(self) -> tuple[str, ...]:
+        """The removers that work on it, default first."""
+        names = available(TextWindow, self._replacements)
+        return tuple(sorted(names, key=lambda name: name != "delete"))  # a string in the text may mean anything to it
+
+    def encode(self, example: Text, *, unit: Unit, long: Long) -> Encoded:  # noqa: ARG002  no limit, nothing to cut
         """Cut an example into words or sentences."""
         check_text(example)
         if example.pair is not None:
@@ -67,61 +78,27 @@ class CallableClassifier:
         if unit == "token":
             raise IncompatibleError("a callable has no tokens; use the unit 'word' or 'sentence'.")
         spans = tuple(Span(0, start, end) for start, end in units(example, unit))
-        return Encoded(example, unit, spans)
+        return Encoded(example, unit, spans, (TextWindow(example.text, spans, self._replacements),))
 
     def outcomes(
-        self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
+        self, encoded: Encoded, *, removal: Removal, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
     ) -> Outcomes:
         """Return the function from coalitions to logits that give back the callable's probabilities."""
-        remove = self._removers[remover]
-
-        longest = len(encoded.example.text) + 1
-        at_once, batch = max(1, CHARACTERS // longest), max(1, min(BATCH, BATCH_CHARACTERS // longest))
-
-        def outcomes(keep: Bools) -> Floats:
-            logits = np.empty((len(keep), len(self.labels)))
-            with progress.blocks(-(-len(keep) // at_once)) as begin:
-                for start in range(0, len(keep), at_once):
-                    begin()
-                    logits[start : start + at_once] = some_outcomes(keep[start : start + at_once])
-            return logits if columns is None else logits[:, list(columns)]
-
-        def some_outcomes(keep: Bools) -> Floats:
-            texts = remove(encoded, keep)
-            keys = [key_of(text.encode()) for text in texts]
-            meter.ask(keys, lambda key: cache[key].seconds if key in cache else None)
-            found = {key: cache[key] for key in keys if key in cache}
-            fresh = list({key: text for key, text in zip(keys, texts, strict=True) if key not in found}.items())
-            progress.expect(len(fresh))
-            for start in range(0, len(fresh), batch):
-                some = fresh[start : start + batch]
-                started = time.perf_counter()
-                answers = self._logits([text for _, text in some])
-                each = (time.perf_counter() - started) / len(some)
-                found.update({key: Answer(row, each) for (key, _), row in zip(some, answers, strict=True)})
-                progress.advance(len(some))
-            cache.update(found)
-            return np.stack([found[key].values for key in keys])
-
-        return outcomes
+        answers = partial(self.engine.logits, cache=cache, meter=meter)
+        return outcomes_of(encoded, removal, answers, labels=self.labels, columns=columns)
 
     def contents(self) -> Mapping[str, str] | None:
         """Return a hash of the name that the user gave, and of what is asked under it; without one there is none."""
         if not self._named:
             return None
         labels = digest([list(self.labels.names), self.labels.head, self.labels.threshold])
-        return {"callable name": digest([self.identity, self._mask_string]), "labels": labels}
+        return {"callable name": digest([self.identity, self._replacements.get("mask")]), "labels": labels}
 
-    def _asked(self, texts: list[str]) -> object:
+    def _logits(self, batch: TextBatch) -> Floats:
+        texts = list(batch.texts)
         with at_once():  # it is the user's own, and may take long
-            return self.function(texts)
-
-    def _logits(self, texts: list[str]) -> Floats:
-        probabilities = check_probabilities(self._asked(texts), texts=len(texts), labels=self.labels)
-        if self.labels.head == "softmax":
-            return np.log(np.maximum(probabilities, _TINY))
-        inside = np.clip(probabilities, _TINY, 1 - np.finfo(np.float64).epsneg)
-        return np.asarray(np.log(inside) - np.log1p(-inside))
+            given = self.function(texts)
+        return self.labels.logits_of(check_probabilities(given, texts=len(texts), labels=self.labels))
 
 
 def check_probabilities(values: object, *, texts: int, labels: Labels) -> Floats:

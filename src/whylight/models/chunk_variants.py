@@ -6,39 +6,39 @@ that it is in, and a chunk of which nothing is left contributes nothing.
 """
 
 from collections.abc import Iterable, Sequence
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whylight.core.arrays import Bools, Floats, Ints
-from whylight.core.encoded import Rows, Window
-from whylight.perturb.tokens import Remover
+from whylight.core.errors import IncompatibleError
+from whylight.models.outcomes import distinct
+from whylight.views.batch import Removal
 from whylight.views.cache import Answer, Cache
+from whylight.views.tokens import TokenBatch, TokenWindow
 
 NOTHING = -1
 """Stands for the row of a chunk of which nothing is left."""
-_DIGEST = 16
 
-Chunk = tuple[Window, Ints]
+Chunk = tuple[TokenWindow, Ints]
 """A piece of a row, its features numbered from 0, and which features of the document those are."""
 
 
-def chunks_of(window: Window, size: int) -> list[Chunk]:
+def chunks_of(window: TokenWindow, size: int) -> list[Chunk]:
     """Cut a row into chunks."""
     return [piece.alone() for piece in window.cut(size)]
 
 
-def variants(chunks: Sequence[Chunk], keep: Bools, remove: Remover) -> tuple[Rows, Ints]:
+def variants_of(chunks: Sequence[Chunk], keep: Bools, removal: Removal) -> tuple[TokenBatch, Ints]:
     """Return the distinct variants of each chunk as rows, and the row of each chunk, `[coalitions, chunks]`."""
-    found: list[Rows] = []
+    found: list[TokenBatch] = []
     place = np.full((len(keep), len(chunks)), NOTHING)
     count = 0
     for number, (chunk, features) in enumerate(chunks):
         kept = keep[:, features]
         first, which = distinct(kept)
-        rows = remove(chunk, kept[first])
+        rows = _one_draw(removal, chunk, kept[first])
         filled = np.flatnonzero(rows.lengths)
         numbers = np.full(len(first), NOTHING)
         numbers[filled] = count + np.arange(len(filled))
@@ -49,16 +49,12 @@ def variants(chunks: Sequence[Chunk], keep: Bools, remove: Remover) -> tuple[Row
     return _together(found), place
 
 
-def keys_of(rows: Rows) -> list[bytes]:
-    """Return what makes each row distinct, in a few bytes: there may be millions of them."""
-    keys = []
-    for i, length in enumerate(rows.lengths.tolist()):
-        key = blake2b(rows.ids[i, :length].tobytes(), digest_size=_DIGEST)
-        key.update(rows.types[i, :length].tobytes())
-        if rows.zeroed is not None and rows.zeroed[i].any():
-            key.update(rows.zeroed[i, :length].tobytes())
-        keys.append(key.digest())
-    return keys
+def _one_draw(removal: Removal, chunk: TokenWindow, keep: Bools) -> TokenBatch:
+    """Return what coalitions make of a chunk; draws of several chunks could not be told which of them go together."""
+    found = removal(chunk, keep)
+    if found.weights is not None or not isinstance(found.batch, TokenBatch):
+        raise IncompatibleError(f"the remover '{removal.name}' draws several texts, and this model reads chunks.")
+    return found.batch
 
 
 class Shelf:
@@ -102,20 +98,13 @@ class Shelf:
         return self._places[columns]
 
 
-def distinct(kept: Bools) -> tuple[Ints, Ints]:
-    """Return the first of each distinct row, and which of those each row is."""
-    number: dict[bytes, int] = {}
-    which = np.asarray([number.setdefault(row.tobytes(), len(number)) for row in np.packbits(kept, axis=1)])
-    return np.unique(which, return_index=True)[1], which
-
-
-def _together(parts: Sequence[Rows]) -> Rows:
+def _together(parts: Sequence[TokenBatch]) -> TokenBatch:
     """Lay rows of different lengths under each other."""
     if not parts:
         none = np.empty((0, 0), dtype=np.int64)
-        return Rows(none, none, none[:, 0:0].reshape(0))
+        return TokenBatch(none, none, none[:, 0:0].reshape(0))
     zeroed = [part.zeroed for part in parts if part.zeroed is not None]
-    return Rows(
+    return TokenBatch(
         _stacked([part.ids for part in parts]),
         _stacked([part.types for part in parts]),
         np.concatenate([part.lengths for part in parts]),

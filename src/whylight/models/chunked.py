@@ -22,11 +22,11 @@ import torch
 from torch import Tensor
 
 from whylight.core.arrays import Bools, Floats
-from whylight.core.encoded import Encoded, Long, Rows, Unit
+from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import ModelError
-from whylight.core.example import Example
+from whylight.core.text import Text
 from whylight.models import heads, readings, rules, tracing
-from whylight.models.chunk_variants import NOTHING, Chunk, Shelf, chunks_of, keys_of, variants
+from whylight.models.chunk_variants import NOTHING, Chunk, Shelf, chunks_of, variants_of
 from whylight.models.chunked_document import Document, DocumentGradientView, document_of
 from whylight.models.encoder import TransformerClassifier, one_row
 from whylight.models.frozen import frozen
@@ -34,12 +34,13 @@ from whylight.models.lookups import zeroed_embeddings
 from whylight.models.networks import summaries
 from whylight.models.networks.summaries import HEADER
 from whylight.models.unchanged import unchanged
-from whylight.perturb.tokens import Remover
+from whylight.views.batch import Removal
 from whylight.views.cache import BoundedCache, Cache
 from whylight.views.classifier import Outcomes, Request
 from whylight.views.gradient import GradientView
 from whylight.views.layers import Recorded
 from whylight.views.meter import Meter
+from whylight.views.tokens import TokenBatch, TokenWindow, one_window
 from whylight.views.trace import LabelTraceView, TraceView
 
 SUMMARY_BYTES = 2**28
@@ -54,13 +55,13 @@ class _Reading:
 
     Attributes:
         chunks: The chunks of the row.
-        remove: What "removed" means.
+        removal: What "removed" means.
         shelf: Where summaries of the wanted labels lie.
         meter: Where chunks are counted.
     """
 
     chunks: list[Chunk]
-    remove: Remover
+    removal: Removal
     shelf: Shelf
     meter: Meter
 
@@ -83,20 +84,21 @@ class ChunkedClassifier(TransformerClassifier):
         """Layers of the encoder, below the labels' attention."""
         return int(self.model.config.encoder.num_hidden_layers)
 
-    def encode(self, example: Example, *, unit: Unit, long: Long) -> Encoded:
+    def encode(self, example: Text, *, unit: Unit, long: Long) -> Encoded:
         """Cut an example into features and documents, which are read in chunks."""
         encoded = super().encode(example, unit=unit, long=long)
         size = int(self.model.config.chunk_size)
-        count = sum(len(window.cut(size)) for window in encoded.windows)
+        rows = tuple(replace(one, chunk_size=size) for one in encoded.windows if isinstance(one, TokenWindow))
+        count = sum(len(row.cut(size)) for row in rows)
         note = f"encoded in {count} chunks of at most {size} tokens; passes count chunks"
-        return replace(encoded, chunk_size=size, notes=(*encoded.notes, note) if count > 1 else encoded.notes)
+        return replace(encoded, windows=rows, notes=(*encoded.notes, note) if count > 1 else encoded.notes)
 
     def outcomes(
-        self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
+        self, encoded: Encoded, *, removal: Removal, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
     ) -> Outcomes:
         """Return the function from coalitions to logits; chunks that coalitions share are encoded once."""
-        remove = self._removers[remover]
-        documents = [chunks_of(window, self.model.config.chunk_size) for window in encoded.windows]
+        rows = [window for window in encoded.windows if isinstance(window, TokenWindow)]
+        documents = [chunks_of(row, self.model.config.chunk_size) for row in rows]
         labels = self._every_label if columns is None or self.labels.head == "binary" else tuple(columns)
         blocks = self._blocks_of(labels, max(map(len, documents)), meter)
 
@@ -107,7 +109,7 @@ class ChunkedClassifier(TransformerClassifier):
                     for some in blocks:
                         # what does not fit together must not fill the cache: the next block would drop it again
                         own = cache if len(blocks) == 1 else BoundedCache(SUMMARY_BYTES)
-                        reading = _Reading(chunks, remove, Shelf(own, labels[some]), meter)
+                        reading = _Reading(chunks, removal, Shelf(own, labels[some]), meter)
                         logits[:, some] += self._logits_of(reading, keep)
             return self._columns(logits / len(documents), columns)
 
@@ -116,14 +118,14 @@ class ChunkedClassifier(TransformerClassifier):
     def gradient_view(self, segment: Encoded, request: Request) -> GradientView:
         """Look at a whole document as a function of its word embeddings."""
         document = self._document(segment, request)
-        inputs = self._embed(segment.windows[0].ids)
+        inputs = self._embed(one_window(segment).ids)
         return DocumentGradientView(
             document,
             inputs,
             baselines=self._baselines(segment, inputs),
             positions=self._positions(segment, request),
             rules={"rescale": rules.rescale, "frozen": frozen},
-            row_limit=max(1, self.engine.token_budget // len(inputs)),
+            row_limit=max(1, self.engine.budget // len(inputs)),
             meter=request.meter,
         )
 
@@ -181,8 +183,8 @@ class ChunkedClassifier(TransformerClassifier):
 
     def _logits_of_some(self, reading: _Reading, keep: Bools) -> Floats:
         shelf = reading.shelf
-        rows, place = variants(reading.chunks, keep, reading.remove)
-        keys = keys_of(rows)
+        rows, place = variants_of(reading.chunks, keep, reading.removal)
+        keys = rows.keys()
         wanted = shelf.to_compute(keys)
         forward = partial(self._summarise, labels=self._tensor(wanted))
         found = self.engine.answers(rows, keys, known=shelf.find, meter=reading.meter, forward=forward)
@@ -195,7 +197,7 @@ class ChunkedClassifier(TransformerClassifier):
         logits: Tensor = self.model.decoder.answer_summary(merged.to(self.model.device), self._tensor(shelf.labels))
         return np.asarray(logits.double().cpu().numpy())
 
-    def _summarise(self, rows: Rows, *, labels: Tensor) -> Floats:
+    def _summarise(self, rows: TokenBatch, *, labels: Tensor) -> Floats:
         """Encode one batch of chunks, and keep what they contribute to labels, `[chunks, labels, 2 + width]`."""
         device = self.model.device
         ids, types = (torch.as_tensor(np.ascontiguousarray(part), device=device) for part in (rows.ids, rows.types))
@@ -220,7 +222,7 @@ class ChunkedClassifier(TransformerClassifier):
             return own if self._apart(request) else own[:, request.columns]
 
         labels = request.columns if self._apart(request) else self._every_label
-        budget = self.engine.token_budget
+        budget = self.engine.budget
         row = one_row(segment)
         types = row.types if self._takes_types else None
         return document_of(self.model, row.ids, types, labels=labels, scores=scores, token_budget=budget)

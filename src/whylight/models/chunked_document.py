@@ -135,7 +135,7 @@ class DocumentGradientView(GradientView):
     """
 
     def __init__(self, document: Document, inputs: Tensor, **options: Any) -> None:  # noqa: ANN401  a view's own
-        super().__init__(self._forward, inputs, **options)
+        super().__init__(self.answers, inputs, **options)
         self._document = document
         self._own = self._cut(inputs[None])[0]
         self._known: dict[int, Tensor] = {}
@@ -191,7 +191,10 @@ class DocumentGradientView(GradientView):
         others = [] if fixed is None else [fixed[:, : chunks.start], fixed[:, chunks.stop :]]
         return self._document.read(torch.cat([own.reshape(batch, count, *own.shape[1:]), *others], dim=1))
 
-    def _forward(self, points: Tensor) -> Tensor:
+    def answers(self, points: Tensor) -> Tensor:
+        """Return the scores `[batch, targets]` of documents; chunks that are as they were are encoded once."""
+        if torch.is_grad_enabled() and points.requires_grad:
+            return self._scores_of(points, slice(0, self._own.shape[0]), None)
         return self._document.read(self._summaries(points))
 
     @torch.no_grad()

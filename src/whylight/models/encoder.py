@@ -6,7 +6,7 @@ positions or the pooled token in several architectures.
 
 import inspect
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,32 +14,34 @@ import torch
 from torch import Tensor
 
 from whylight.core.arrays import Bools, Floats
-from whylight.core.encoded import Encoded, Long, Rows, Unit
+from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import IncompatibleError, ModelError
-from whylight.core.example import Example
 from whylight.core.identity import digest
 from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
+from whylight.core.text import Text
 from whylight.models import anatomy, heads, readings, rules, tokenised, tracing, trial
 from whylight.models.batching import Company, Engine, default_token_budget
-from whylight.models.chunk_variants import distinct
 from whylight.models.contents import model_contents
 from whylight.models.frozen import frozen
 from whylight.models.holding import held
 from whylight.models.leaves import leaves
 from whylight.models.lookups import word_embeddings, zeroed_embeddings
 from whylight.models.networks.encoders import first_position
+from whylight.models.outcomes import outcomes_of
 from whylight.models.unchanged import padding_token, unchanged
-from whylight.perturb.tokens import removers
+from whylight.perturb.binding import available
+from whylight.views.batch import Removal
 from whylight.views.cache import Cache
-from whylight.views.classifier import Outcomes, Request
+from whylight.views.classifier import Offers, Outcomes, Request, game_of
+from whylight.views.game import Game
 from whylight.views.gradient import GradientView, Graph, Level
 from whylight.views.layers import Recorded
 from whylight.views.meter import Meter
 from whylight.views.positions import Positions
+from whylight.views.soft import SoftGame
+from whylight.views.tokens import TokenBatch, TokenWindow, one_window
 from whylight.views.trace import LazyTraceView, TraceView
-
-ROWS_AT_ONCE = 4096
-"""Coalitions whose rows are laid out in memory together."""
+from whylight.views.view import View
 
 
 class TransformerClassifier:
@@ -54,6 +56,7 @@ class TransformerClassifier:
     """
 
     kind = "a Hugging Face classifier"
+    reads = Text.kind
     score_spaces: tuple[ScoreSpace, ...] = SCORE_SPACES
 
     def __init__(self, model: Any, tokenizer: Any, *, labels: Labels, identity: str, limit: int) -> None:  # noqa: ANN401
@@ -70,41 +73,50 @@ class TransformerClassifier:
         self._first_position = first_position(model.base_model)
         with held(model):  # while it runs, it may have a padding token that is not its own
             self.replacements = self._find_replacements()
-        self._removers = removers(self.replacements)
-        self.removers = tuple(self._removers)
         budget = default_token_budget(model.device)
-        self.engine = Engine(self.batch_logits, token_budget=budget, company=self._find_company)
-        self._findings: dict[type, str | None] = {}
+        self.engine = Engine(self.batch_logits, budget=budget, company=self._find_company)
+        self.offers: Offers = {
+            Game: partial(game_of, self),
+            GradientView: self.gradient_view,
+            SoftGame: self.soft_game,
+            TraceView: self.trace_view,
+        }
+        self._findings: dict[type[View], str | None] = {}
 
     @property
     def n_layers(self) -> int:
         """Layers of the encoder; a configuration that does not say how many makes it an attribute that is missing."""
         return int(self._config.num_hidden_layers)
 
-    def encode(self, example: Example, *, unit: Unit, long: Long) -> Encoded:
+    @property
+    def removers(self) -> tuple[str, ...]:
+        """The removers that work on it, default first."""
+        return available(TokenWindow, self.replacements)
+
+    def encode(self, example: Text, *, unit: Unit, long: Long) -> Encoded:
         """Cut an example into features and windows."""
         with held(self.tokenizer):  # which keeps how it treats special tokens from one call to the next
-            return tokenised.encode(self.tokenizer, example, unit=unit, long=long, limit=self.limit)
+            return tokenised.encode(
+                self.tokenizer, example, unit=unit, long=long, limit=self.limit, replacements=self.replacements
+            )
 
     def outcomes(
-        self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
+        self, encoded: Encoded, *, removal: Removal, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
     ) -> Outcomes:
         """Return the function from coalitions to logits; the logits of a document are the mean over its windows."""
-        remove = self._removers[remover]
+        answers = partial(self.engine.logits, cache=cache, meter=meter)
+        ask = outcomes_of(encoded, removal, answers, labels=self.labels, columns=columns)
 
         def outcomes(keep: Bools) -> Floats:
-            total = np.zeros((len(keep), len(self.labels)))
             with unchanged(self.model), torch.inference_mode():
-                for start in range(0, len(keep), ROWS_AT_ONCE):
-                    some = slice(start, start + ROWS_AT_ONCE)
-                    for window in encoded.windows:
-                        first, which = distinct(keep[some][:, window.features])  # most agree on most windows
-                        rows = remove(window, keep[some][first])
-                        total[some] += self.engine.logits(rows, cache=cache, meter=meter)[which]
-            mean: Floats = total / len(encoded.windows)
-            return mean if columns is None else mean[:, list(columns)]
+                return ask(keep)
 
         return outcomes
+
+    def soft_game(self, segment: Encoded, request: Request) -> SoftGame:
+        """Look at one window as a function of how far each feature is present."""
+        positions = segment.example.coordinates(segment.places)
+        return SoftGame(self.gradient_view(segment, request), remover=request.removing.name, positions=positions)
 
     def gradient_view(self, segment: Encoded, request: Request) -> GradientView:
         """Look at one window as a function of its word embeddings."""
@@ -130,7 +142,7 @@ class TransformerClassifier:
             positions=self._positions(segment, request),
             rules={"rescale": rules.rescale, "frozen": frozen},
             graph=graph,
-            row_limit=max(1, self.engine.token_budget // len(inputs)),
+            row_limit=max(1, self.engine.budget // len(inputs)),
             meter=request.meter,
         )
 
@@ -174,7 +186,7 @@ class TransformerClassifier:
         """Return why the layers of this model cannot be recorded, or None if they can."""
         return anatomy.obstacle(self.model, post_norm=post_norm)
 
-    def finding(self, view: type) -> str | None:
+    def finding(self, view: type[View]) -> str | None:
         """Return what is wrong with a kind of view of this model, or None; found out by trying, once."""
         if view not in self._findings:
             attempt = trial.TRIALS.get(view)
@@ -197,7 +209,7 @@ class TransformerClassifier:
     def _find_company(self) -> Company:
         return self.company
 
-    def batch_logits(self, rows: Rows) -> Floats:
+    def batch_logits(self, rows: TokenBatch) -> Floats:
         """Run one batch without gradient."""
         with zeroed_embeddings(self.model, rows.zeroed):
             logits = self._forward(rows).logits
@@ -206,7 +218,7 @@ class TransformerClassifier:
             raise ModelError(f"the model '{self.identity}' returned a logit that is not a finite number.")
         return values
 
-    def _forward(self, rows: Rows, **options: bool | Tensor) -> Any:  # noqa: ANN401  a transformers output
+    def _forward(self, rows: TokenBatch, **options: bool | Tensor) -> Any:  # noqa: ANN401  a transformers output
         device = self.model.device
         lengths = torch.as_tensor(rows.lengths, device=device)
         ids = torch.as_tensor(np.ascontiguousarray(rows.ids), device=device)
@@ -235,13 +247,13 @@ class TransformerClassifier:
 
     def _baselines(self, segment: Encoded, inputs: Tensor) -> Mapping[str, Tensor]:
         """Return the rows of "nothing": a replacement token, or zeros, wherever a feature stands."""
-        content = torch.as_tensor(segment.windows[0].feature >= 0, device=inputs.device)[:, None]
+        content = torch.as_tensor(one_window(segment).feature >= 0, device=inputs.device)[:, None]
         rows = {name: self._embed(np.asarray([token])) for name, token in self.replacements.items()}
         rows["zero"] = torch.zeros_like(inputs[:1])
         return {name: torch.where(content, row, inputs) for name, row in rows.items()}
 
     def _positions(self, segment: Encoded, request: Request) -> Positions:
-        feature = torch.as_tensor(segment.windows[0].feature, device=self.model.device)
+        feature = torch.as_tensor(one_window(segment).feature, device=self.model.device)
         return Positions(feature, segment.n_features, request.pieces)
 
     def _find_replacements(self) -> dict[str, int]:
@@ -260,9 +272,7 @@ class TransformerClassifier:
         return "past_key_values" in self._accepted and not getattr(self.model.config, "is_encoder_decoder", False)
 
 
-def one_row(segment: Encoded) -> Rows:
+def one_row(segment: Encoded) -> TokenBatch:
     """Return the one window of a segment as a row."""
-    if len(segment.windows) != 1:
-        raise IncompatibleError("a differentiable view is of one window; take a segment of the document.")
-    window = segment.windows[0]
-    return Rows(window.ids[None], window.types[None], np.asarray([len(window.ids)]))
+    window = one_window(segment)
+    return TokenBatch(window.ids[None], window.types[None], np.asarray([len(window.ids)]))

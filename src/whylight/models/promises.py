@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from whylight.core.errors import ModelError, SettingError, WhylightError
-from whylight.core.example import Example
 from whylight.core.labels import DEFAULT_THRESHOLD, Head, Labels
+from whylight.core.text import Text
 from whylight.models import networks
 from whylight.models.encoder import TransformerClassifier, one_row
 from whylight.models.folder import is_failure, label_fault, reason
@@ -133,7 +133,7 @@ def try_out(classifier: TransformerClassifier) -> None:
     """Run a short text, and refuse a model that does not answer it with one finite number a label."""
     name = type(classifier.model).__name__
     try:
-        rows = one_row(classifier.encode(Example("a"), unit="word", long="truncate"))
+        rows = one_row(classifier.encode(Text("a"), unit="word", long="truncate"))
         with unchanged(classifier.model), torch.inference_mode():
             logits = getattr(classifier._forward(rows), "logits", None)  # noqa: SLF001  before anyone else may
     except WhylightError:

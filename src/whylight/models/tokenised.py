@@ -5,6 +5,7 @@ feature. Special tokens belong to none. Offsets are Python character indices, so
 """
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -13,11 +14,12 @@ import numpy as np
 
 from whylight.core import segment
 from whylight.core.arrays import Ints
-from whylight.core.encoded import NO_FEATURE, Encoded, Long, Unit, Window
+from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import InputError, ModelError
-from whylight.core.example import Example, Span
+from whylight.core.text import Span, Text
 from whylight.models import chunking
 from whylight.models.folder import is_failure, reason
+from whylight.views.tokens import NO_FEATURE, TokenWindow
 
 Offsets = list[tuple[int, int]]
 Anchors = list[int | None]
@@ -27,7 +29,7 @@ LONGEST_EXAMPLE = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextTokens:
     """The tokens of one text: ids, the feature of each, where words start, what is several features in one token."""
 
     ids: Ints
@@ -45,7 +47,20 @@ class Slot:
     type: int
 
 
-def check_text(example: Example) -> None:
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a model's input is besides the texts: slots around them, and the tokens that may stand for a removed one."""
+
+    slots: list[Slot]
+    replacements: Mapping[str, int]
+
+    @property
+    def size(self) -> int:
+        """Tokens that are never touched."""
+        return sum(len(slot.ids) for slot in self.slots)
+
+
+def check_text(example: Text) -> None:
     """Refuse what no tokenizer can read and what holds nothing to explain."""
     for name, text in zip(("text", "pair"), example.parts, strict=False):
         if not isinstance(text, str):
@@ -58,7 +73,7 @@ def check_text(example: Example) -> None:
             raise InputError(f"the {name} holds half a character (a lone surrogate) at {error.start}.") from None
 
 
-def units(example: Example, unit: Unit, *, part: int = 0) -> Offsets:
+def units(example: Text, unit: Unit, *, part: int = 0) -> Offsets:
     """Return the offsets of the words or sentences of one text; a data set's own words come first."""
     text = example.parts[part]
     if unit == "sentence":
@@ -72,7 +87,16 @@ def units(example: Example, unit: Unit, *, part: int = 0) -> Offsets:
     return own
 
 
-def encode(tokenizer: Any, example: Example, *, unit: Unit, long: Long, limit: int) -> Encoded:  # noqa: ANN401
+def encode(  # noqa: PLR0913  one keyword a fact of the model
+    tokenizer: Any,  # noqa: ANN401
+    example: Text,
+    *,
+    unit: Unit,
+    long: Long,
+    limit: int,
+    replacements: Mapping[str, int] | None = None,
+    slots: list[Slot] | None = None,
+) -> Encoded:
     """Encode an example into windows of at most `limit` tokens.
 
     Args:
@@ -81,9 +105,12 @@ def encode(tokenizer: Any, example: Example, *, unit: Unit, long: Long, limit: i
         unit: What a feature is.
         long: What to do with a text that does not fit.
         limit: Tokens that the model reads at once, special ones included.
+        replacements: Ids of the tokens that may stand for a removed one, by name.
+        slots: What stands where in a row: ids that are never touched, and the places of the texts. By default the
+            special tokens that the tokenizer puts around texts; a prompt has more around them.
     """
     check_text(example)
-    parts: list[Part] = []
+    parts: list[TextTokens] = []
     spans: list[Span] = []
     for number in range(len(example.parts)):
         part, offsets = _part(tokenizer, example, number, unit=unit, first=len(spans))
@@ -91,17 +118,18 @@ def encode(tokenizer: Any, example: Example, *, unit: Unit, long: Long, limit: i
         spans += [Span(number, start, end) for start, end in offsets]
     if not any(len(part.ids) for part in parts):
         raise InputError("the tokenizer leaves nothing of the text; there is no word to explain.")
-    slots = _layout(tokenizer, pair=example.pair is not None)
-    capacity = limit - sum(len(slot.ids) for slot in slots)
-    encoded = Encoded(example, unit, tuple(spans))
+    own = layout(tokenizer, pair=example.pair is not None) if slots is None else slots
+    frame = Frame(own, replacements or {})
+    capacity = limit - frame.size
+    encoded = Encoded(example, unit, tuple(spans), ())
     if sum(len(part.ids) for part in parts) <= capacity:
-        read = replace(encoded, windows=(_window(slots, parts),))
+        read = replace(encoded, windows=(_window(frame, parts),))
     else:
-        read = _cut(encoded, slots, parts, capacity=capacity, long=long, limit=limit)
+        read = _cut(encoded, frame, parts, long=long, limit=limit)
     return replace(read, notes=(*read.notes, *_joint_notes([text for part in parts for text in part.joint], unit)))
 
 
-def _part(tokenizer: Any, example: Example, number: int, *, unit: Unit, first: int) -> tuple[Part, Offsets]:  # noqa: ANN401
+def _part(tokenizer: Any, example: Text, number: int, *, unit: Unit, first: int) -> tuple[TextTokens, Offsets]:  # noqa: ANN401
     """Tokenise one text; features are numbered from `first`."""
     text = example.parts[number]
     tokens = _tokens(tokenizer, text)
@@ -123,7 +151,7 @@ def _part(tokenizer: Any, example: Example, number: int, *, unit: Unit, first: i
         # a known run of signs ("...") is one token in many vocabularies, and not worth a word
         if _several(starts, anchor, end) and (odd or any(map(str.isalnum, text[start:end])))
     ]
-    return Part(np.asarray(tokens["input_ids"], dtype=np.int64), owners, boundaries, joint), features
+    return TextTokens(np.asarray(tokens["input_ids"], dtype=np.int64), owners, boundaries, joint), features
 
 
 def _tokens(tokenizer: Any, text: str) -> Any:  # noqa: ANN401  transformers' own types
@@ -195,7 +223,7 @@ def _token_spans(text: str, offsets: Offsets, anchors: Anchors) -> Offsets:
     return spans
 
 
-def _layout(tokenizer: Any, *, pair: bool) -> list[Slot]:  # noqa: ANN401
+def layout(tokenizer: Any, *, pair: bool) -> list[Slot]:  # noqa: ANN401
     """Find out where a tokenizer puts its special tokens, by looking at how it wraps a letter."""
     probe = tokenizer("a", "b") if pair else tokenizer("a")
     types = probe.get("token_type_ids") or [0] * len(probe["input_ids"])
@@ -209,11 +237,13 @@ def _layout(tokenizer: Any, *, pair: bool) -> list[Slot]:  # noqa: ANN401
     return slots
 
 
-def _window(slots: list[Slot], parts: list[Part], *, cut: int = NO_FEATURE, span: tuple[int, int] = (0, 0)) -> Window:
+def _window(
+    frame: Frame, parts: list[TextTokens], *, cut: int = NO_FEATURE, span: tuple[int, int] = (0, 0)
+) -> TokenWindow:
     """Assemble one row; of part `cut` only the tokens in `span` are taken."""
     first = np.cumsum([0, *(len(part.ids) for part in parts)])
     rows = []
-    for slot in slots:
+    for slot in frame.slots:
         if slot.part == NO_FEATURE:
             piece, owners = slot.ids, np.full(len(slot.ids), NO_FEATURE)
             number = owners
@@ -222,37 +252,39 @@ def _window(slots: list[Slot], parts: list[Part], *, cut: int = NO_FEATURE, span
             piece, owners = parts[slot.part].ids[chosen], parts[slot.part].feature[chosen]
             number = np.arange(first[slot.part], first[slot.part + 1])[chosen]
         rows.append((piece, np.full(len(piece), slot.type), owners, number))
-    return Window(*(np.concatenate(field) for field in zip(*rows, strict=True)))
+    ids, types, feature, token = (np.concatenate(field) for field in zip(*rows, strict=True))
+    return TokenWindow(ids, types, feature, token, frame.replacements)
 
 
-def _cut(encoded: Encoded, slots: list[Slot], parts: list[Part], *, capacity: int, long: Long, limit: int) -> Encoded:
+def _cut(encoded: Encoded, frame: Frame, parts: list[TextTokens], *, long: Long, limit: int) -> Encoded:
     """Cut the longer part into windows; the shorter one stands in each of them."""
-    n_tokens = sum(len(part.ids) for part in parts) + limit - capacity
+    capacity = limit - frame.size
+    n_tokens = sum(len(part.ids) for part in parts) + frame.size
     if long == "refuse":
         raise InputError(
             f"the text has {n_tokens} tokens and the model reads {limit}; use --long window, segments or truncate."
         )
     if capacity < len(parts):
-        raise InputError(f"the model reads {limit} tokens, of which {limit - capacity} are special, so no word fits.")
+        raise InputError(f"the model reads {limit} tokens, of which {frame.size} are special, so no word fits.")
     longer = max(range(len(parts)), key=lambda number: len(parts[number].ids))
     room = capacity - sum(len(p.ids) for number, p in enumerate(parts) if number != longer)
     if len(parts) > 1 and room < max(1, capacity // 2):
         raise InputError(f"both texts are too long: the shorter one may have at most {capacity // 2} tokens.")
     part = parts[longer]
     spans = chunking.windows(len(part.ids), boundaries=part.boundaries, capacity=room)
-    rows = tuple(_window(slots, parts, cut=longer, span=span) for span in spans)
+    rows = tuple(_window(frame, parts, cut=longer, span=span) for span in spans)
     if long != "truncate":
         note = f"{n_tokens} tokens read in {len(rows)} overlapping windows of at most {limit}"
         how = "explained one by one, then blended" if long == "segments" else "the score is of their mean logit"
-        return Encoded(encoded.example, encoded.unit, encoded.spans, rows, (f"{note}; {how}",))
+        return replace(encoded, windows=rows, notes=(f"{note}; {how}",))
     return _truncated(encoded, rows[0], longer=longer, note=f"truncated at {limit} of {n_tokens} tokens")
 
 
-def _truncated(encoded: Encoded, row: Window, *, longer: int, note: str) -> Encoded:
+def _truncated(encoded: Encoded, row: TokenWindow, *, longer: int, note: str) -> Encoded:
     """Keep the features that the one window holds; those of the cut part beyond it do not exist for the model."""
-    last = max(int(i) for i in row.features if encoded.spans[i].part == longer)
-    kept = [i for i, span in enumerate(encoded.spans) if span.part != longer or i <= last]
+    last = max(int(i) for i in row.features if encoded.places[i].part == longer)
+    kept = [i for i, span in enumerate(encoded.places) if span.part != longer or i <= last]
     number = np.full(encoded.n_features + 1, NO_FEATURE)
     number[kept] = np.arange(len(kept))
-    window = Window(row.ids, row.types, number[row.feature], row.token)
-    return Encoded(encoded.example, encoded.unit, tuple(encoded.spans[i] for i in kept), (window,), (note,))
+    window = replace(row, feature=number[row.feature])
+    return replace(encoded, places=tuple(encoded.places[i] for i in kept), windows=(window,), notes=(note,))

@@ -19,19 +19,23 @@ import torch
 from torch import Tensor, nn
 
 from whylight.core.arrays import Floats
-from whylight.core.encoded import Encoded, Rows, Window
+from whylight.core.encoded import Encoded
 from whylight.core.errors import WhylightError
-from whylight.core.example import Example
 from whylight.core.labels import Target
+from whylight.core.text import Text
 from whylight.models import heads
 from whylight.models.batching import Company, out_of_memory
 from whylight.models.holding import held
 from whylight.models.unchanged import is_block_sparse, unchanged
+from whylight.perturb.binding import bound
 from whylight.views.classifier import Request
 from whylight.views.game import Game
 from whylight.views.gradient import GradientView
 from whylight.views.meter import Meter
+from whylight.views.soft import SoftGame
+from whylight.views.tokens import TokenBatch, TokenWindow, one_window
 from whylight.views.trace import TraceView
+from whylight.views.view import View
 
 if TYPE_CHECKING:
     from whylight.models.encoder import TransformerClassifier
@@ -60,7 +64,7 @@ def game(classifier: "TransformerClassifier") -> str | None:
     """Return what is wrong with the game of a classifier, or None."""
     for text in TEXTS:
         encoded = _encoded(classifier, text)
-        outcomes = classifier.outcomes(encoded, remover=classifier.removers[0], cache={}, meter=Meter())
+        outcomes = classifier.outcomes(encoded, removal=bound(classifier.removers[0]), cache={}, meter=Meter())
         found = outcomes(np.ones((1, encoded.n_features), dtype=bool))[0]
         inputs = _inputs(classifier, encoded, text)
         expected = _answer(classifier, inputs)
@@ -97,20 +101,20 @@ def trace(classifier: "TransformerClassifier") -> str | None:
 
 def company(classifier: "TransformerClassifier") -> Company:
     """Find out which rows may share a batch such that each has the answer that it has alone."""
-    short, long = (_encoded(classifier, text).windows[0] for text in TEXTS)
+    short, long = (one_window(_encoded(classifier, text)) for text in TEXTS)
     if not is_block_sparse(classifier.model.modules()) and _same_together(classifier, [short, long]):
         return "any"
     other = replace(long, ids=np.where(long.feature >= 0, long.ids[long.feature >= 0][0], long.ids))
     return "alike" if _same_together(classifier, [long, other]) else "none"
 
 
-def _same_together(classifier: "TransformerClassifier", windows: list[Window]) -> bool:
+def _same_together(classifier: "TransformerClassifier", windows: list[TokenWindow]) -> bool:
     lengths = np.asarray([len(window.ids) for window in windows])
     ids = np.zeros((len(windows), lengths.max()), dtype=np.int64)
     types = np.zeros_like(ids)
     for row, window in enumerate(windows):
         ids[row, : lengths[row]], types[row, : lengths[row]] = window.ids, window.types
-    rows = Rows(ids, types, lengths)
+    rows = TokenBatch(ids, types, lengths)
     with unchanged(classifier.model), torch.inference_mode():
         try:
             together = classifier.batch_logits(rows)
@@ -147,9 +151,9 @@ def _expected(classifier: "TransformerClassifier", view: GradientView, encoded: 
     """Return what the model itself says of a text, and of its baseline where that stands for a token."""
     inputs = _inputs(classifier, encoded, text)
     answers = [_answer(classifier, inputs)[0]]
-    token = classifier.replacements.get(view.baseline_name("auto"))
+    token = classifier.replacements.get(view.auto["baseline"])
     if token is not None:
-        content = torch.as_tensor(encoded.windows[0].feature >= 0, device=classifier.model.device)
+        content = torch.as_tensor(one_window(encoded).feature >= 0, device=classifier.model.device)
         replaced = inputs["input_ids"].masked_fill(content, token)
         answers.append(_answer(classifier, {**inputs, "input_ids": replaced})[0])
     return np.asarray(answers)
@@ -189,16 +193,15 @@ def _scores(view: GradientView, points: list[Tensor]) -> Floats:
 
 
 def _encoded(classifier: "TransformerClassifier", text: str) -> Encoded:
-    return classifier.encode(Example(text), unit="word", long="truncate")
+    return classifier.encode(Text(text), unit="word", long="truncate")
 
 
 def _inputs(classifier: "TransformerClassifier", encoded: Encoded, text: str) -> Mapping[str, Tensor]:
     """Return what the tokenizer gives for a text; of a text that is too long, what is left of it."""
     with held(classifier.tokenizer):
         given = classifier.tokenizer(text, return_tensors="pt", verbose=False).to(classifier.model.device)
-    length = len(encoded.windows[0].ids)
-    if given["input_ids"].shape[1] != length:
-        window = encoded.windows[0]
+    window = one_window(encoded)
+    if given["input_ids"].shape[1] != len(window.ids):
         row = {"input_ids": window.ids, "token_type_ids": window.types, "attention_mask": np.ones_like(window.ids)}
         given = {name: torch.as_tensor(values, device=classifier.model.device)[None] for name, values in row.items()}
     return {name: value for name, value in given.items() if name in classifier.keys}
@@ -228,8 +231,9 @@ def _shown(values: Floats | list[float]) -> str:
     return ", ".join(f"{value:.4g}" for value in list(values)[:3])
 
 
-TRIALS: Mapping[type, Callable[["TransformerClassifier"], str | None]] = {
+TRIALS: Mapping[type[View], Callable[["TransformerClassifier"], str | None]] = {
     Game: game,
     GradientView: gradient,
+    SoftGame: gradient,
     TraceView: trace,
 }

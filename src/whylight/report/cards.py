@@ -8,9 +8,9 @@ import numpy as np
 
 from whylight.core.arrays import Floats
 from whylight.core.evidence import SPANS
-from whylight.core.example import Example, Span
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
+from whylight.core.text import Span, Text, text_of
 from whylight.report.colours import steps
 from whylight.report.drawn import drawn_targets, left_out
 from whylight.report.evidence import Decision, Ranking, decision, ranking, shown_score
@@ -115,7 +115,7 @@ class Receipt:
 class Card:
     """Everything about one text under one model; `words` and `labels` are counts, `others` of labels also predicted."""
 
-    example: Example
+    example: Text
     model: str
     label: str
     probability: str
@@ -159,7 +159,7 @@ def _card(group: list[Explanation], evidence: int) -> Card:
     first, captions = group[0], _captions(group)
     prediction = first.prediction
     return Card(
-        example=first.example,
+        example=text_of(first.example),
         model=first.provenance.model,
         label=prediction.label,
         probability=percentage(prediction.probability),
@@ -167,7 +167,7 @@ def _card(group: list[Explanation], evidence: int) -> Card:
         sections=tuple(_sections(group, captions, evidence)),
         notes=(*_notes(group, captions), *left_out(group)),
         receipts=tuple(_receipt(one, caption) for one, caption in zip(group, captions, strict=True)),
-        words=max(len(first.spans), sum(len(part.split()) for part in first.example.parts)),
+        words=max(len(first.spans), sum(len(part.split()) for part in text_of(first.example).parts)),
         labels=len({target for one in group for target in one.targets}),
         others=max(0, len(prediction.predicted) - 1),
     )
@@ -212,7 +212,9 @@ def _row(
         probability=percentage(explanation.prediction.probabilities[target.index]),
         signed=receipt.signed,
         same=not receipt.class_specific,
-        parts=tuple(tuple(_pieces(explanation, scores, part)) for part in range(len(explanation.example.parts))),
+        parts=tuple(
+            tuple(_pieces(explanation, scores, part)) for part in range(len(text_of(explanation.example).parts))
+        ),
         strongest=_words(explanation, scores, positive),
         against=_words(explanation, scores, negative),
         evidence=ranking(explanation, target, spans=evidence),
@@ -224,7 +226,7 @@ def _words(explanation: Explanation, scores: Floats, order: list[int]) -> tuple[
     peak, signed = float(np.abs(scores).max(initial=0.0)), explanation.provenance.signed
     words = []
     for i in order[:STRONGEST]:
-        score, text = float(scores[i]), " ".join(explanation.example.slice(explanation.spans[i]).split())
+        score, text = float(scores[i]), " ".join(explanation.example.show(explanation.spans[i]).split())
         shown = shown_score(score, peak=peak, signed=signed)
         words.append(Word(text, score, shown, max(1, round(100 * abs(score) / peak))))
     return tuple(words)
@@ -232,7 +234,7 @@ def _words(explanation: Explanation, scores: Floats, order: list[int]) -> tuple[
 
 def _pieces(explanation: Explanation, scores: Floats, part: int) -> list[Piece]:
     """Cut one part of the example at its features, leaving out no character."""
-    text, cursor = explanation.example.parts[part], 0
+    text, cursor = text_of(explanation.example).parts[part], 0
     shades = steps(scores, signed=explanation.provenance.signed)
     pieces = []
     for cluster in _clusters(explanation.spans, part):

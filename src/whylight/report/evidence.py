@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from whylight.core.evidence import Evidence, check, evidence
-from whylight.core.example import Example
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
+from whylight.core.text import Text, text_of
 
 ELLIPSIS = "\u2026"
 LONGEST = 240
@@ -71,7 +71,7 @@ def ranking(explanation: Explanation, target: Target, *, spans: int) -> Ranking 
     found = evidence(explanation, target, spans=len(explanation.spans))
     peak, signed = float(np.abs(explanation.row(target)).max(initial=0.0)), explanation.provenance.signed
     passages = tuple(
-        _passage(explanation.example, one, shown=shown_score(one.score, peak=peak, signed=signed))
+        _passage(text_of(explanation.example), one, shown=shown_score(one.score, peak=peak, signed=signed))
         for one in found[:spans]
     )
     return Ranking(passages, len(found) - len(passages))
@@ -101,14 +101,14 @@ def _told_apart(probability: float, threshold: float | None, digits: int) -> boo
     return all(one == probability or f"{one:.{digits}f}" != f"{probability:.{digits}f}" for one in others)
 
 
-def _passage(example: Example, found: Evidence, *, shown: str) -> Passage:
+def _passage(example: Text, found: Evidence, *, shown: str) -> Passage:
     before, after = _collapsed(found.before).lstrip(), _collapsed(found.after).rstrip()
     whole = example.parts[found.part]
     if whole[: found.start - len(found.before)].strip():
         before = f"{ELLIPSIS} {before.lstrip(_TAIL)}"
     if whole[found.end + len(found.after) :].strip():
         after = f"{after} {ELLIPSIS}"
-    return Passage(found.part, before, _shortened(_collapsed(example.slice(found.span)).strip()), after, shown)
+    return Passage(found.part, before, _shortened(_collapsed(example.show(found.span)).strip()), after, shown)
 
 
 def _shortened(text: str) -> str:

@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from whylight.core.arrays import Floats, Ints
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
+from whylight.core.text import text_of
 from whylight.report.colours import steps
 from whylight.report.evidence import shown_score
 
@@ -122,7 +123,7 @@ def _method(one: Explanation) -> str:
 def _picture(stack: list[Explanation], target: Target) -> Picture:
     first, receipt = stack[0], stack[0].provenance
     scores = np.stack([one.row(target) for one in stack])  # [layers, features]
-    words = [" ".join(first.example.slice(span).split()) for span in first.spans]
+    words = [" ".join(first.example.show(span).split()) for span in first.spans]
     layers = tuple(int(str(one.provenance.settings["layer"])) for one in stack)
     cut = _cut(first, words)
     shown = _strongest_blocks(cut, scores)
@@ -158,7 +159,7 @@ def _cut(explanation: Explanation, words: Sequence[str]) -> list[Ints]:
     """Cut the features of each part, in reading order, into blocks of about equal width."""
     widths = np.asarray([max(GAP, min(cell_len(word), LONGEST)) + GAP for word in words])
     blocks: list[Ints] = []
-    for part in range(len(explanation.example.parts)):
+    for part in range(len(text_of(explanation.example).parts)):
         inside = [i for i, span in enumerate(explanation.spans) if span.part == part]
         places = np.asarray(sorted(inside, key=lambda i: explanation.spans[i]), dtype=np.int64)
         count = ceil(widths[places].sum() / WIDTH)

@@ -10,7 +10,7 @@ from rich.text import Text
 from whylight.core.evidence import SPANS
 from whylight.core.explanation import Explanation
 from whylight.core.printable import clean, one_line
-from whylight.facade.console import Console
+from whylight.explaining.console import Console
 from whylight.report.cards import GLANCE, SAME, Card, Piece, Row, Section, Word, cards
 from whylight.report.colours import STEPS, Scale, scale_of, shades
 from whylight.report.evidence import ELLIPSIS, Decision, Passage, Ranking

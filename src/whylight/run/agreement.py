@@ -54,4 +54,4 @@ def mean_agreement(by_text: Mapping[str, Agreements]) -> dict[str, Cell]:
 
 
 def _key(row: Row) -> tuple[object, ...]:
-    return row["example_id"], row["target"], tuple(row["starts"]), tuple(row["ends"])
+    return row["example_id"], row["target"], tuple(map(tuple, row["places"]))

@@ -13,8 +13,8 @@ from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.core.identity import Identity
 from whylight.core.limits import limited
 from whylight.data.dataset import Dataset, Record, named
-from whylight.facade.bar import progress_bar
-from whylight.facade.explain import Options
+from whylight.explaining.bar import progress_bar
+from whylight.explaining.explain import Options
 from whylight.run.book import opened
 from whylight.run.corpus import boundaries_of
 from whylight.run.evaluation import Evaluation
@@ -157,7 +157,7 @@ def _identity(classifier: Classifier, data: Dataset, tune: Dataset | None, plan:
 
 def _sizes(records: Sequence[Record]) -> list[tuple[str, int]]:
     """Return the plan of a progress bar: all texts are one kind of work, and longer ones are more of it."""
-    return [("", sum(map(len, record.example.parts))) for record in records]
+    return [("", record.example.size) for record in records]
 
 
 def _disjoint(tune: Dataset, data: Dataset) -> Dataset:

@@ -17,12 +17,13 @@ from whylight.core.explanation import Explanation, Provenance
 from whylight.core.labels import Target
 from whylight.core.rationale import Rationale
 from whylight.data.dataset import Record
-from whylight.facade import provide
-from whylight.facade.case import Case, open_case
-from whylight.facade.explain import explain_case
+from whylight.explaining import provide
+from whylight.explaining.case import Case, open_case
+from whylight.explaining.explain import explain_case
 from whylight.metrics._curves import CURVE_SHARES, perturbation_curves
 from whylight.metrics._signs import non_alphanumeric
 from whylight.run.plan import Plan, Settings, needs_boundary
+from whylight.store.explanations import row_of
 from whylight.store.tables import HUMAN, RANDOM, Row
 from whylight.views.classifier import Classifier, Request
 from whylight.views.game import BLOCK_BYTES, Game
@@ -68,7 +69,7 @@ def work(classifier: Classifier, record: Record, plan: Plan, *, run: str) -> Don
             about: Row = {"run": run, "example_id": record.id, "target": target.index, "label": target.label}
             about["correct"] = bench.correct[target]
             one = only(explanation, target)
-            explanations.append({**about, **_stored(one, target)})
+            explanations.append({**about, **row_of(one)})
             scores += [{**about, **row} for row in _measured(one, target, bench, games, plan)]
             curves += [{**about, **row} for row in _curves(one, games.get(target, {}), plan)]
     return Done(explanations, scores, curves, bench.case.cache.rows_run)
@@ -133,13 +134,13 @@ def _without_signs(explanation: Explanation) -> Explanation:
 
 def _own_draw(settings: Settings, bench: Bench) -> Settings:
     """Give random scores a seed of the text's own, so that texts of one length do not share one ranking."""
-    return {**settings, "seed": int(str(settings["seed"])) + zlib.crc32(bench.case.encoded.example.text.encode())}
+    return {**settings, "seed": int(str(settings["seed"])) + zlib.crc32(bench.case.encoded.example.key.encode())}
 
 
 def _human(bench: Bench, plan: Plan) -> Explanation:
     """Take the rationale as an explanation: 1 for a marked feature, 0 for another."""
     encoded, targets = bench.case.encoded, tuple(bench.gold)
-    marks = [bench.gold[target].marks(encoded.spans).astype(np.float64) for target in targets]
+    marks = [encoded.example.marks(bench.gold[target].places, encoded.places).astype(np.float64) for target in targets]
     receipt = Provenance(
         model=bench.case.classifier.identity,
         method=HUMAN,
@@ -153,12 +154,12 @@ def _human(bench: Bench, plan: Plan) -> Explanation:
         backward_passes=0,
         seconds=0.0,
     )
-    return Explanation(encoded.example, encoded.spans, targets, np.stack(marks), bench.case.prediction, receipt)
+    return Explanation(encoded.example, encoded.places, targets, np.stack(marks), bench.case.prediction, receipt)
 
 
 def _games(case: Case, plan: Plan, target: Target) -> dict[str, Game]:
     """Return the game of a target under each remover."""
-    return {name: provide.game(case, Request((target,), plan.space), remover=name) for name in plan.removers}
+    return {one.name: provide.game(case, Request((target,), plan.space), one) for one in plan.removals}
 
 
 def _ask_at_once(explained: list[Explanation], games: dict[Target, dict[str, Game]], plan: Plan) -> None:
@@ -237,28 +238,4 @@ def _row(
         "remover": remover,
         "score_space": space,
         "value": value,
-    }
-
-
-def _stored(one: Explanation, target: Target) -> Row:
-    receipt = one.provenance
-    return {
-        "text": one.example.text,
-        "pair": one.example.pair,
-        "probability": one.prediction.probabilities[target.index],
-        "signed": receipt.signed,
-        "class_specific": receipt.class_specific,
-        "method": receipt.method,
-        "settings": json.dumps(dict(receipt.settings), sort_keys=True),
-        "unit": receipt.unit,
-        "remover": receipt.remover,
-        "score_space": receipt.score,
-        "parts": [span.part for span in one.spans],
-        "starts": [span.start for span in one.spans],
-        "ends": [span.end for span in one.spans],
-        "scores": one.scores[0].tolist(),
-        "seconds": receipt.seconds,
-        "forward_passes": receipt.forward_passes,
-        "backward_passes": receipt.backward_passes,
-        "notes": list(receipt.notes),
     }

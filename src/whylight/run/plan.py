@@ -1,18 +1,21 @@
 """What a run is asked to do: methods and metrics with complete settings, and what each metric needs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from whylight.core.errors import InputError, SettingError
-from whylight.core.explanation import Explanation, JsonValue
+from whylight.core.explanation import Explanation
+from whylight.core.inputs import JsonValue
 from whylight.core.labels import ScoreSpace
 from whylight.core.rationale import Rationale
 from whylight.core.registry import METHODS, METRICS, Spec
 from whylight.data.dataset import Dataset
-from whylight.facade.compatible import require
-from whylight.facade.explain import Options, check_remover, check_score
-from whylight.facade.variants import Variant, variants
+from whylight.explaining.compatible import require
+from whylight.explaining.explain import Options
+from whylight.explaining.removing import check_score, chosen_removal, remover_settings
+from whylight.explaining.variants import Variant, variants
 from whylight.store.tables import RANDOM
+from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier
 from whylight.views.game import Game
 
@@ -28,7 +31,7 @@ class Plan:
         methods: Methods with their settings, one a layer where all are asked for; `random` is always among them.
         metrics: Metrics with their settings.
         options: What is asked of every method alike.
-        removers: What "removed" means to faithfulness metrics; each is measured by every one of them.
+        removals: What "removed" means to faithfulness metrics; each is measured by every one of them.
         space: The score space of faithfulness metrics.
         boundaries: Tuned decision boundary of each method, where a metric needs one.
         zero_non_alphanumeric: Whether features without a letter or digit lose their score before they are measured.
@@ -37,7 +40,7 @@ class Plan:
     methods: tuple[Variant, ...]
     metrics: tuple[tuple[Spec, Settings], ...]
     options: Options
-    removers: tuple[str, ...]
+    removals: tuple[Removal, ...]
     space: ScoreSpace
     boundaries: Mapping[str, float] = field(default_factory=dict)
     zero_non_alphanumeric: bool = False
@@ -57,7 +60,8 @@ class Plan:
             "pieces": self.options.pieces,
             "method_score": self.options.score,
             "method_remover": self.options.remover,
-            "removers": list(self.removers),
+            "method_remover_settings": dict(self.options.remover_settings),
+            "removers": {one.name: dict(one.settings) for one in self.removals},
             "score_space": self.space,
             "zero_non_alphanumeric": self.zero_non_alphanumeric,
         }
@@ -79,10 +83,15 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     specs = [METHODS[name] for name in dict.fromkeys([*methods, RANDOM])]
     for spec in specs:
         require(spec, classifier)
-    check_score(classifier, options.score)
+    default = classifier.removers[0]
+    measured_by = list(dict.fromkeys(name or default for name in removers or (options.remover,)))
+    removing, others = remover_settings(settings, {*measured_by, options.remover or default})
+    removal = chosen_removal(classifier, options.remover, removing[options.remover or default])
+    options = replace(options, remover_settings=removal.settings)
+    check_score(classifier, options.score, removal)
     has_rationales = any(record.rationales for record in data)
     measures = [METRICS[name] for name in dict.fromkeys(metrics or _default_metrics(has_rationales=has_rationales))]
-    both = variants(classifier, [*specs, *measures], settings)
+    both = variants(classifier, [*specs, *measures], others)
     with_settings = tuple((one.spec, dict(one.settings)) for own in both[len(specs) :] for one in own)
     for spec, own in with_settings:
         _check_metric(spec, own, data, has_rationales=has_rationales, tuned=tuned)
@@ -90,8 +99,8 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
         methods=tuple(one for own in both[: len(specs)] for one in own),
         metrics=with_settings,
         options=options,
-        removers=tuple(dict.fromkeys(check_remover(classifier, one) for one in removers or (options.remover,))),
-        space=check_score(classifier, "probability"),
+        removals=tuple(chosen_removal(classifier, name, removing[name]) for name in measured_by),
+        space="probability",
         zero_non_alphanumeric=zero_non_alphanumeric,
     )
 

@@ -27,16 +27,17 @@ import numpy as np
 
 from whylight.core.arrays import Floats
 from whylight.core.errors import InputError, SettingError
-from whylight.core.example import Example
-from whylight.core.explanation import Explanation, JsonValue
+from whylight.core.explanation import Explanation
+from whylight.core.inputs import Input, JsonValue
 from whylight.core.limits import limited
 from whylight.core.registry import METHODS, METRICS, Spec
 from whylight.data.dataset import Dataset
-from whylight.facade.bar import progress_bar
-from whylight.facade.case import open_case
-from whylight.facade.compatible import require
-from whylight.facade.explain import Options, check_remover, check_score, explain_case
-from whylight.facade.variants import share_settings
+from whylight.explaining.bar import progress_bar
+from whylight.explaining.case import open_case
+from whylight.explaining.compatible import require
+from whylight.explaining.explain import Options, explain_case, removal_of, with_remover_settings
+from whylight.explaining.removing import check_score
+from whylight.explaining.variants import share_settings
 from whylight.models.randomise import Level, check_seed, levels_of, randomise
 from whylight.run.summary import Cell, interval
 from whylight.store.tables import RANDOM, Row
@@ -113,7 +114,7 @@ class _Question:
 class _Explained:
     """One text in front of one model: its targets as options, the labels it gets, and an explanation a method."""
 
-    example: Example
+    example: Input
     options: Options
     predicted: frozenset[int]
     explanations: tuple[Explanation, ...]
@@ -165,7 +166,7 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
         raise InputError(f"'{data.name}' ({data.split}) has no text to explain.")
     found: list[SanityLevel] = []
     lines: list[SanityLine] = []
-    plan = [("", sum(map(len, record.example.parts))) for record in data] * (1 + draws * len(cascade))
+    plan = [("", record.example.size) for record in data] * (1 + draws * len(cascade))
     bounds = limited(budget=budget, max_memory=max_memory)
     with bounds, progress_bar(len(plan), shown=progress, plan=plan) as step:
         untouched = []
@@ -203,14 +204,14 @@ def _question(
     specs = [METHODS[name] for name in dict.fromkeys([*(name for name in methods if name != RANDOM), RANDOM])]
     for spec in specs:
         require(spec, classifier)
-    check_score(classifier, options.score)
-    check_remover(classifier, options.remover)
+    options, others = with_remover_settings(classifier, options, settings)
+    check_score(classifier, options.score, removal_of(classifier, options))
     both = [*specs, *(METRICS[name] for name in MEASURES)]
-    configured = tuple(zip(both, share_settings(both, settings), strict=True))
+    configured = tuple(zip(both, share_settings(both, others), strict=True))
     return _Question(configured[: len(specs)], configured[len(specs) :], options)
 
 
-def _explained(classifier: Classifier, example: Example, question: _Question, options: Options) -> _Explained:
+def _explained(classifier: Classifier, example: Input, question: _Question, options: Options) -> _Explained:
     """Explain one text by every method; the labels that were explained become the targets of whoever asks again."""
     case = open_case(classifier, example, unit=options.unit, long=options.long)
     targets, _ = case.targets(options.target)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whylight.store import tables
+from whylight.store.explanations import upgraded
 from whylight.store.tables import Row
 
 
@@ -55,6 +56,7 @@ def read(folder: Path) -> Stored:
             ("tuning", tables.EXPLANATIONS),
         )
     )
+    explanations, tuning = ([upgraded(row) for row in rows] for rows in (explanations, tuning))
     about = known[0] if known else None
     runs = frozenset(row["run"] for row in (*known, *explanations, *scores, *curves, *tuning))
     listed = [] if about is None else about.get("done")

@@ -20,27 +20,32 @@ RANDOM, HUMAN = "random", "human"
 """Rows that methods are held against: chance, and what people marked."""
 SHOWN = 200
 """Characters of another library's complaint that are repeated."""
-_TOGETHER = (("parts", "starts", "ends", "scores"), ("shares", "without_top", "top_alone"))
+_TOGETHER = (("places", "scores"), ("parts", "starts", "ends", "scores"), ("shares", "without_top", "top_alone"))
 _EXPLANATION_FIELDS: list[tuple[str, pa.DataType]] = [
     ("run", pa.string()),
     ("example_id", pa.string()),
+    ("kind", pa.string()),
     ("text", pa.string()),
     ("pair", pa.string()),
+    ("input", pa.string()),
+    ("model", pa.string()),
     ("method", pa.string()),
     ("settings", pa.string()),
     ("unit", pa.string()),
     ("remover", pa.string()),
+    ("remover_settings", pa.string()),
     ("score_space", pa.string()),
     ("target", pa.int64()),
     ("label", pa.string()),
     ("correct", pa.bool_()),
     ("probability", pa.float64()),
+    ("prediction", pa.string()),
+    ("probabilities", pa.list_(pa.float64())),
     ("signed", pa.bool_()),
     ("class_specific", pa.bool_()),
-    ("parts", pa.list_(pa.int64())),
-    ("starts", pa.list_(pa.int64())),
-    ("ends", pa.list_(pa.int64())),
+    ("places", pa.list_(pa.list_(pa.int64()))),
     ("scores", pa.list_(pa.float64())),
+    ("completeness_gap", pa.float64()),
     ("seconds", pa.float64()),
     ("forward_passes", pa.int64()),
     ("backward_passes", pa.int64()),
@@ -96,9 +101,15 @@ EXPLANATIONS, SCORES, CURVES, RUNS = (
 )
 
 
-_ABSENT = {"pair", "remover", "score_space", "correct", "value", "peak_megabytes", "done", "notes"}
+_ABSENT = {
+    *("text", "pair", "input", "remover", "remover_settings", "score_space", "correct", "completeness_gap"),
+    *("value", "peak_megabytes", "done", "notes"),
+}
 """Columns in which a value may be missing."""
-_ADDED = {"done"}
+_ADDED = {
+    *("done", "kind", "input", "model", "remover_settings", "prediction", "probabilities", "places"),
+    "completeness_gap",
+}
 """Columns that tables of version 0.1 lack."""
 
 

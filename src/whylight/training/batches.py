@@ -14,11 +14,12 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from whylight.core.arrays import Bools, Ints
-from whylight.core.encoded import NO_FEATURE
 from whylight.core.errors import InputError
+from whylight.core.text import text_of
 from whylight.data.dataset import Dataset, Record
 from whylight.models.tokenised import encode
 from whylight.views.step import Batch
+from whylight.views.tokens import NO_FEATURE, one_window
 
 WINDOW = 20
 """Batches whose texts are sorted by length together; the rest of the order stays random."""
@@ -51,13 +52,13 @@ def make_items(data: Dataset, tokenizer: Any, *, names: Sequence[str], limit: in
 
 
 def _item(record: Record, tokenizer: Any, numbers: Mapping[str, int], limit: int, *, typed: bool) -> Item:  # noqa: ANN401
-    encoded = encode(tokenizer, record.example, unit="word", long="truncate", limit=limit)
-    window = encoded.windows[0]
+    encoded = encode(tokenizer, text_of(record.example), unit="word", long="truncate", limit=limit)
+    window = one_window(encoded)
     content = window.feature != NO_FEATURE
     evidence = np.zeros((len(record.labels), len(window.ids)), dtype=bool)
     for row, label in enumerate(record.labels):
         if label in record.rationales:
-            marks = record.rationales[label].marks(encoded.spans)
+            marks = encoded.example.marks(record.rationales[label].places, encoded.places)
             evidence[row, content] = marks[window.feature[content]]
     types = window.types if typed else None
     return Item(window.ids, types, content, tuple(numbers[name] for name in record.labels), evidence)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whylight.core.explanation import JsonValue
+from whylight.core.inputs import JsonValue
 from whylight.objectives.token_masking import find_mask
 from whylight.training.batches import batch_of
 from whylight.training.recipe import Recipe

@@ -6,7 +6,7 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 from transformers import TrainerCallback
 
-from whylight.facade.console import Console, words
+from whylight.explaining.console import Console, words
 
 SHOWN = ("loss", "grad_norm", "learning_rate", "epoch", "step")
 """Logged numbers that are not shown as terms."""

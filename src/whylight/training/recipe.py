@@ -6,9 +6,9 @@ from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args, get_type_hints
 
 from whylight.core.errors import SettingError, unknown
-from whylight.core.explanation import JsonValue
+from whylight.core.inputs import JsonValue
 from whylight.core.registry import OBJECTIVES, Setting, Spec
-from whylight.facade.variants import share_settings
+from whylight.explaining.variants import share_settings
 from whylight.training import processes
 
 Combine = Literal["joint", "constrained", "alone"]

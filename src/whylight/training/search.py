@@ -18,7 +18,7 @@ from typing import Any, TypeGuard
 from transformers import TrainerCallback
 
 from whylight.core.errors import ModelError, SettingError, unknown
-from whylight.core.explanation import JsonValue
+from whylight.core.inputs import JsonValue
 from whylight.core.registry import OBJECTIVES, Setting
 from whylight.training.figures import BY_DOCUMENT
 from whylight.training.recipe import Recipe, check

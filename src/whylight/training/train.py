@@ -17,10 +17,10 @@ from torch.utils.data import DataLoader
 from transformers import PrinterCallback, TrainerCallback, TrainingArguments
 
 from whylight.core.errors import InputError, ModelError, SettingError
-from whylight.core.explanation import JsonValue
 from whylight.core.identity import Identity
+from whylight.core.inputs import JsonValue
 from whylight.data.dataset import Dataset, named
-from whylight.facade.explain import choice
+from whylight.explaining.explain import choice
 from whylight.models.contents import model_contents
 from whylight.models.prepare import Architecture, Prepared, prepare
 from whylight.models.quiet import quiet

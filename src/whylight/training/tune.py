@@ -22,9 +22,9 @@ import numpy as np
 from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 
 from whylight.core.errors import InputError, ModelError, SettingError, UnmetError
-from whylight.core.explanation import JsonValue
+from whylight.core.inputs import JsonValue
 from whylight.data.dataset import Dataset
-from whylight.facade.console import Console, words
+from whylight.explaining.console import Console, words
 from whylight.models.prepare import Architecture
 from whylight.store import files
 from whylight.training.figures import Values

@@ -1,18 +1,19 @@
-"""What a model must offer to be explained: three small protocols, each a step deeper into it, and its depth."""
+"""What a model must offer to be explained: labels, a way to cut inputs, an answer to coalitions, and views."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import Encoded, Long, Unit
-from whylight.core.example import Example
+from whylight.core.errors import IncompatibleError
 from whylight.core.labels import Labels, ScoreSpace, Target
+from whylight.views.batch import Removal
 from whylight.views.cache import Cache
-from whylight.views.gradient import GradientView
+from whylight.views.game import Game
 from whylight.views.meter import Meter
 from whylight.views.positions import Pieces
-from whylight.views.trace import TraceView
+from whylight.views.view import View
 
 Outcomes = Callable[[Bools], Floats]
 """Keep masks `[coalitions, features]` -> logits `[coalitions, columns]`."""
@@ -27,49 +28,75 @@ class Request:
         space: The score space.
         pieces: How a feature's score comes from those of its tokens.
         meter: Where passes are counted.
+        removal: What "removed" means, to views in which something can be.
+        cache: Answers that are known already, to be added to.
     """
 
     targets: tuple[Target, ...]
     space: ScoreSpace
     pieces: Pieces = "sum"
     meter: Meter = field(default_factory=Meter)
+    removal: Removal | None = None
+    cache: Cache = field(default_factory=dict)
 
     @property
     def columns(self) -> list[int]:
         """The columns of the targets."""
         return [target.index for target in self.targets]
 
+    @property
+    def removing(self) -> Removal:
+        """What "removed" means; a view that needs to know it is refused without."""
+        if self.removal is None:
+            raise IncompatibleError("this view removes features, and nobody said what that means.")
+        return self.removal
+
+
+Offer = Callable[[Encoded, Request], View]
+"""Builds a view of an input, or of one window of it."""
+Offers = dict[type[View], Offer]
+
 
 @runtime_checkable
 class Classifier(Protocol):
-    """Anything that gives labels to texts.
+    """Anything that gives labels to inputs.
 
     Attributes:
         labels: Its labels.
         identity: A name for the receipt.
         kind: What to call it in a message, e.g. `"a callable"`.
+        reads: The kind of inputs that it takes, e.g. `"text"`.
         score_spaces: The score spaces that exist for it, default first.
-        removers: The removers that work on it, default first.
     """
 
     labels: Labels
     identity: str
     kind: str
+    reads: str
     score_spaces: tuple[ScoreSpace, ...]
-    removers: tuple[str, ...]
 
-    def encode(self, example: Example, *, unit: Unit, long: Long) -> Encoded:
+    @property
+    def offers(self) -> Mapping[type[View], Offer]:
+        """The views that it can be looked at through, by their type, with what builds one."""
+        ...
+
+    @property
+    def removers(self) -> tuple[str, ...]:
+        """The removers that work on it, default first."""
+        ...
+
+    def encode(self, example: Any, *, unit: Unit, long: Long) -> Encoded:  # noqa: ANN401  of the kind that it reads
         """Cut an example into features."""
         ...
 
     def outcomes(
-        self, encoded: Encoded, *, remover: str, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
+        self, encoded: Encoded, *, removal: Removal, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
     ) -> Outcomes:
         """Return the function from coalitions to logits; a long text is one function, the mean over its windows.
 
         Args:
             encoded: The text.
-            remover: What "removed" means.
+            removal: What "removed" means.
             cache: Answers that are known already, to be added to.
             meter: Where passes are counted.
             columns: The columns that are wanted, in this order; all if left out.
@@ -85,15 +112,6 @@ class Classifier(Protocol):
 
 
 @runtime_checkable
-class Differentiable(Classifier, Protocol):
-    """A classifier whose score can be differentiated."""
-
-    def gradient_view(self, segment: Encoded, request: Request) -> GradientView:
-        """Look at one window as a function of its word embeddings."""
-        ...
-
-
-@runtime_checkable
 class Tried(Classifier, Protocol):
     """A classifier that finds out by itself whether views of it are right.
 
@@ -103,7 +121,7 @@ class Tried(Classifier, Protocol):
 
     architecture: str
 
-    def finding(self, view: type) -> str | None:
+    def finding(self, view: type[View]) -> str | None:
         """Return what is wrong with a kind of view, or None."""
         ...
 
@@ -120,12 +138,8 @@ class Layered(Protocol):
 
 
 @runtime_checkable
-class Traceable(Differentiable, Protocol):
-    """A classifier whose forward pass can be recorded."""
-
-    def trace_view(self, segment: Encoded, request: Request) -> TraceView:
-        """Look at the attention and the layers of one window."""
-        ...
+class Dissected(Protocol):
+    """A classifier whose layers can be recorded, or that can say why not."""
 
     def layers_obstacle(self, *, post_norm: bool) -> str | None:
         """Return why its layers cannot be recorded, or None if they can.
@@ -134,3 +148,25 @@ class Traceable(Differentiable, Protocol):
             post_norm: Whether each of them must end in a norm.
         """
         ...
+
+
+def game_of(classifier: Classifier, encoded: Encoded, request: Request) -> Game:
+    """Look at a classifier and an input as a game; what every classifier offers."""
+    labels, columns = classifier.labels, request.columns
+    # only a softmax makes the score of a label depend on the other labels, and logits come before it
+    apart = labels.head != "softmax" or request.space == "logit"
+    outcomes = classifier.outcomes(
+        encoded,
+        removal=request.removing,
+        cache=request.cache,
+        meter=request.meter,
+        columns=columns if apart else None,
+    )
+
+    def value(keep: Bools) -> Floats:
+        scores = labels.scores(outcomes(keep), request.space)
+        return scores if apart else scores[:, columns]
+
+    blocks, n_features = encoded.blocks, encoded.n_features
+    several = blocks if len(blocks) > 1 else None
+    return Game(value, n_features=n_features, n_targets=len(columns), blocks=several, meter=request.meter)

@@ -7,13 +7,15 @@ import numpy as np
 
 from whylight.core import progress
 from whylight.core.arrays import Bools, Floats, Ints
+from whylight.core.scores import Scores
 from whylight.views.meter import Meter
+from whylight.views.view import View
 
 BLOCK_BYTES = 2**26
 """Memory for keep masks that are laid out together; those of a text of up to 8,000 words with each left out fit."""
 
 
-class Game:
+class Game(View):
     """A model and an input as a cooperative game: features are players, the score of a target is the value.
 
     Args:
@@ -60,10 +62,6 @@ class Game:
                 scores[numbers] = self(coalitions(numbers))
         return scores
 
-    def note(self, text: str) -> None:
-        """Leave a note for the receipt."""
-        self.meter.notes.append(text)
-
     @cached_property
     def full(self) -> Floats:
         """Scores of the untouched input, `[targets]`."""
@@ -73,6 +71,10 @@ class Game:
     def empty(self) -> Floats:
         """Scores with every feature removed, `[targets]`."""
         return np.asarray(self(np.zeros((1, self.n_features), dtype=bool))[0])
+
+    def complete(self, values: Floats, *, notes: tuple[str, ...] = ()) -> Scores:
+        """Return scores that should sum to f(all features) - f(none), with the gap by which they miss it."""
+        return Scores(values, gap=values.sum(axis=1) - (self.full - self.empty), notes=notes)
 
 
 def block_size(n_features: int) -> int:

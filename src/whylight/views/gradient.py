@@ -6,7 +6,7 @@ The untouched row can also be looked at one level further up, at what the embedd
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -15,9 +15,12 @@ from torch import Tensor
 
 from whylight.core import progress
 from whylight.core.arrays import Floats
+from whylight.core.encoded import Encoded
 from whylight.core.errors import IncompatibleError, unknown
+from whylight.core.scores import Scores
 from whylight.views.meter import Meter
-from whylight.views.positions import Positions
+from whylight.views.positions import Pooling, Positions, pool
+from whylight.views.view import View
 
 Baseline = Literal["auto", "mask", "unk", "pad", "zero"]
 Rule = Literal["exact", "rescale", "frozen"]
@@ -72,7 +75,7 @@ class Linearisation:
         return gap
 
 
-class GradientView:
+class GradientView(View):
     """One row of a model as a differentiable function of its word embeddings.
 
     Args:
@@ -84,13 +87,9 @@ class GradientView:
         graph: Runs the untouched row such that its graph starts at a level.
         row_limit: Points that may go through the model in one batch.
         meter: Where passes are counted.
-
-    Attributes:
-        gap: By how much the sources of a method miss the score, `[targets]`; stated by methods that split it among more
-            than features (special tokens, biases), whose scores alone do not show it.
     """
 
-    gap: Floats | None = None
+    joined = "sum"
 
     def __init__(  # noqa: PLR0913  one keyword a fact; there is nothing to group
         self,
@@ -113,17 +112,17 @@ class GradientView:
         self.row_limit = row_limit
         self.meter = meter or Meter()
 
-    def baseline_name(self, name: Baseline) -> str:
-        """Return which baseline a name stands for; `auto` is mask, else unk, else pad, as the model has them."""
-        if name == "auto":
-            return next(iter(self.baselines))
-        if name not in self.baselines:
-            raise unknown("baseline for this model", name, self.baselines)
-        return name
+    @property
+    def auto(self) -> Mapping[str, str]:
+        """The baseline is mask, else unk, else pad, as the model has them."""
+        return {"baseline": next(iter(self.baselines))}
 
     def baseline(self, name: Baseline = "auto") -> Tensor:
         """Return the row of "nothing", `[positions, dims]`; special tokens stay as they are."""
-        return self.baselines[self.baseline_name(name)]
+        chosen = self.auto["baseline"] if name == "auto" else name
+        if chosen not in self.baselines:
+            raise unknown("baseline for this model", name, self.baselines)
+        return self.baselines[chosen]
 
     def score(self, point: Tensor) -> Floats:
         """Return the scores `[targets]` of one point `[positions, dims]`."""
@@ -140,7 +139,7 @@ class GradientView:
         """
         parts = []
         for indices in self._batches(count):
-            parts.append(self._forward(points(indices)))
+            parts.append(self.answers(points(indices)))
             progress.advance(len(indices))
         return torch.cat(parts)
 
@@ -151,7 +150,7 @@ class GradientView:
         """
         leaf = points.detach().requires_grad_(True)  # noqa: FBT003  torch's own signature
         with torch.enable_grad(), self._rule(rule):
-            scores = self._forward(leaf)
+            scores = self.answers(leaf)
         self.meter.backward += scores.numel()
         return gradient_of_each(scores, leaf)
 
@@ -191,8 +190,8 @@ class GradientView:
             raise ValueError("a path needs at least one point")
         return total
 
-    def _forward(self, points: Tensor) -> Tensor:
-        """Return the scores `[batch, targets]` of points that fit into one batch, and count their rows."""
+    def answers(self, points: Tensor) -> Tensor:
+        """Return the scores `[batch, targets]` of points that fit into one batch, differentiable by them."""
         self.meter.forward += len(points)
         return self._score(points)
 
@@ -204,13 +203,33 @@ class GradientView:
         for first in range(0, count, self.row_limit):
             yield torch.arange(first, min(count, first + self.row_limit), device=self.inputs.device)
 
-    def note(self, text: str) -> None:
-        """Leave a note for the receipt."""
-        self.meter.notes.append(text)
+    @property
+    def bytes_per_target(self) -> int:
+        """Memory for one gradient."""
+        return int(self.inputs.nbytes)
+
+    @classmethod
+    def together(cls, windows: Sequence["GradientView"], encoded: Encoded) -> "GradientView":
+        """Return the whole text as one function: the mean of its windows' scores."""
+        from whylight.views.windows import WindowsGradientView  # noqa: PLC0415  which is a subclass of this
+
+        return WindowsGradientView(windows, encoded)
 
     def to_features(self, scores: Tensor) -> Floats:
         """Gather scores of positions `[targets, positions]` into scores of features `[targets, features]`."""
         return self.positions.to_features(scores)
+
+    def pooled(self, values: Tensor, pooling: Pooling) -> Scores:
+        """Pool `[targets, positions, dims]` into scores of features; only a sum keeps the sign."""
+        return Scores(self.to_features(pool(values, pooling)), signed=pooling == "sum")
+
+    def complete(self, values: Tensor, pooling: Pooling, baseline: Baseline) -> Scores:
+        """Pool what should sum to f(input) - f(baseline); the gap by which it misses that exists for a sum alone."""
+        scores = self.pooled(values, pooling)
+        if pooling != "sum":
+            return scores
+        rise = self.score(self.inputs) - self.score(self.baseline(baseline))
+        return replace(scores, gap=scores.values.sum(axis=1) - rise)
 
 
 def gradient_of_each(scores: Tensor, leaf: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from whylight.core.arrays import Floats
 from whylight.core.errors import IncompatibleError
 from whylight.views.layers import Recorded
 from whylight.views.positions import Positions
+from whylight.views.view import View
 
 Passed = tuple[tuple[Tensor, ...], Tensor]
 """Attention of each layer, and how much of each position the head reads."""
@@ -26,7 +27,7 @@ def _nothing() -> Recorded:
     raise IncompatibleError("the layers of this model were not recorded.")
 
 
-class TraceView:
+class TraceView(View):
     """Attention of one row of an ordinary model.
 
     Args:
@@ -37,10 +38,8 @@ class TraceView:
         recorded: Gives what `recorded` returns.
     """
 
-    class_specific = False
-    """Whether each target has attention of its own."""
-    gap: Floats | None = None
-    """By how much the sources of a method, special tokens and biases included, miss the score, `[targets]`."""
+    joined = "blend"
+    vouches = False
 
     def __init__(
         self,

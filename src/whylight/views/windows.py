@@ -11,12 +11,14 @@ after the other, so that memory is that of one; a window that a point leaves as 
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from whylight.core.arrays import Ints
+from whylight.core.encoded import Encoded
 from whylight.views.gradient import GradientView, Level, Linearisation, Rule
 from whylight.views.positions import Positions
+from whylight.views.tokens import NO_FEATURE, TokenWindow, shared_layout
 
 
 class WindowsGradientView(GradientView):
@@ -24,21 +26,27 @@ class WindowsGradientView(GradientView):
 
     Args:
         windows: A view of each window alone.
-        places: Where the tokens of each window stand in the text, `[positions of the window]` each.
-        positions: Which feature each place belongs to.
+        encoded: The text, whose windows they are.
     """
 
-    def __init__(self, windows: Sequence[GradientView], places: Sequence[Ints], *, positions: Positions) -> None:
+    def __init__(self, windows: Sequence[GradientView], encoded: Encoded) -> None:
         first = windows[0]
+        rows = [window for window in encoded.windows if isinstance(window, TokenWindow)]
+        places = shared_layout(rows)
+        feature = np.full(1 + max(int(place.max()) for place in places), NO_FEATURE)
+        for row, place in zip(rows, places, strict=True):
+            feature[place] = row.feature
         self._windows = windows
         self._places = [torch.as_tensor(place, device=first.inputs.device) for place in places]
         self._score_as_it_is = cache(self._find_score)
         self._gradient_as_it_is = cache(self._find_gradient)
         super().__init__(
-            self._mean,
+            self.answers,
             self._together([window.inputs for window in windows]),
             baselines={name: self._together([one.baselines[name] for one in windows]) for name in first.baselines},
-            positions=positions,
+            positions=Positions(
+                torch.as_tensor(feature).to(first.inputs.device), encoded.n_features, first.positions.pieces
+            ),
             row_limit=min(window.row_limit for window in windows),
             meter=first.meter,
         )
@@ -68,11 +76,11 @@ class WindowsGradientView(GradientView):
         """Return the text's score as a function of the tokens of one window; the others stay as they are."""
         return WindowGradientView(self, self._places[number], positions=self._windows[number].positions)
 
-    def _forward(self, points: Tensor) -> Tensor:
-        return self._mean(points)  # the windows count their own rows
-
-    def _mean(self, points: Tensor) -> Tensor:
-        """Return the scores `[batch, targets]` of points `[batch, positions, dims]`."""
+    def answers(self, points: Tensor) -> Tensor:
+        """Return the scores `[batch, targets]` of points `[batch, positions, dims]`; the windows count their rows."""
+        if torch.is_grad_enabled() and points.requires_grad:
+            pairs = zip(self._windows, self._places, strict=True)
+            return torch.stack([window.answers(points[:, place]) for window, place in pairs]).mean(0)
         scores = [self._scores_of(number, points[:, place]) for number, place in enumerate(self._places)]
         return torch.stack(scores).mean(0)
 
@@ -129,7 +137,7 @@ class WindowGradientView(GradientView):
         self._document = document
         self._place = place
         super().__init__(
-            lambda points: document._mean(self._put(points)),  # noqa: SLF001  the two make one thing
+            lambda points: document.answers(self._put(points)),
             document.inputs[place],
             baselines=baselines,
             positions=positions,
@@ -141,8 +149,9 @@ class WindowGradientView(GradientView):
         """Return d score of the text / d point, `[targets, batch, positions, dims]`."""
         return self._document.gradients(self._put(points), rule=rule)[:, :, self._place]
 
-    def _forward(self, points: Tensor) -> Tensor:
-        return self._document._mean(self._put(points))  # noqa: SLF001  the windows count their own rows
+    def answers(self, points: Tensor) -> Tensor:
+        """Return the scores `[batch, targets]` of the text; its windows count their own rows."""
+        return self._document.answers(self._put(points))
 
     def _put(self, points: Tensor) -> Tensor:
         """Put points in the place of the window's tokens."""

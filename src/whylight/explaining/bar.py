@@ -15,7 +15,7 @@ from whylight.core.estimate import Estimate, Item
 from whylight.core.limits import limited
 from whylight.core.printable import one_line
 from whylight.core.progress import Listener, hearing, listening
-from whylight.facade.console import Console, complain, words
+from whylight.explaining.console import Console, complain, words
 
 PATIENCE = 2.0
 """Seconds before a bar appears."""

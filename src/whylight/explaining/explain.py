@@ -2,28 +2,32 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, overload
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 
 from whylight.core.encoded import LONG, UNITS, Long, Unit
 from whylight.core.errors import InputError, ModelError, SettingError, unknown
-from whylight.core.example import Example
-from whylight.core.explanation import Explanation, JsonValue, Provenance
+from whylight.core.explanation import Explanation, Provenance
+from whylight.core.inputs import Input, JsonValue
 from whylight.core.interruption import postponed
 from whylight.core.labels import CLIP, ScoreSpace, Target, TargetSpec, check_score_space
 from whylight.core.limits import limited
 from whylight.core.registry import METHODS, Spec
-from whylight.facade.apply import Applied, apply, large_gaps
-from whylight.facade.bar import progress_bar
-from whylight.facade.case import Case, open_case
-from whylight.facade.compatible import obstacle, require, require_score
-from whylight.facade.variants import asks_for_layers, variants
+from whylight.core.text import Text
+from whylight.explaining.apply import Applied, apply, large_gaps
+from whylight.explaining.bar import progress_bar
+from whylight.explaining.case import Case, open_case
+from whylight.explaining.compatible import obstacle, require, require_score
+from whylight.explaining.removing import check_score, chosen_removal, remover_settings
+from whylight.explaining.variants import asks_for_layers, variants
+from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier, Request
 from whylight.views.positions import PIECES, Pieces
 
-Input = str | tuple[str, str] | Example
+Given = str | tuple[str, str] | Input
+"""What a user may pass for one input."""
 T = TypeVar("T", bound=str)
 DEFAULTS = ("integrated_gradients", "kernel_shap")
 """What explains where no method is named: the first that works with the classifier."""
@@ -40,6 +44,7 @@ class Options:
         score: Which score to explain.
         long: What to do with a text longer than the model reads.
         pieces: How a word's score comes from those of its tokens.
+        remover_settings: Settings of the remover.
     """
 
     target: TargetSpec = "predicted"
@@ -48,6 +53,7 @@ class Options:
     score: ScoreSpace | None = None
     long: Long = "window"
     pieces: Pieces = "sum"
+    remover_settings: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse a name that does not exist, with those that do."""
@@ -75,7 +81,7 @@ class Options:
 @overload
 def explain(
     classifier: Classifier,
-    inputs: Input | Sequence[Input],
+    inputs: Given | Sequence[Given],
     *,
     method: str | Sequence[str] | None = None,
     target: TargetSpec = ...,
@@ -87,7 +93,7 @@ def explain(
 @overload
 def explain(
     classifier: Classifier,
-    inputs: Input,
+    inputs: Given,
     *,
     method: str | None = None,
     target: TargetSpec = ...,
@@ -98,7 +104,7 @@ def explain(
 @overload
 def explain(
     classifier: Classifier,
-    inputs: Input | Sequence[Input],
+    inputs: Given | Sequence[Given],
     *,
     method: str | Sequence[str] | None = None,
     target: TargetSpec = ...,
@@ -108,7 +114,7 @@ def explain(
 
 def explain(  # noqa: PLR0913  the public call: every argument but two is optional and named
     classifier: Classifier,
-    inputs: Input | Sequence[Input],
+    inputs: Given | Sequence[Given],
     *,
     method: str | Sequence[str] | None = None,
     target: TargetSpec = "predicted",
@@ -152,8 +158,8 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
         'gripping'
     """
     options = Options.parse(target=target, unit=unit, remover=remover, score=score, long=long, pieces=pieces)
-    single = isinstance(inputs, str | tuple | Example)
-    several = [inputs] if isinstance(inputs, str | tuple | Example) else _listed(inputs)
+    single = isinstance(inputs, str | tuple) or _is_input(inputs)
+    several = [cast("Given", inputs)] if single else _listed(cast("Iterable[Given]", inputs))
     names = [method] if isinstance(method, str) else method
     with limited(budget=budget, max_memory=max_memory):
         explanations = explain_all(
@@ -165,7 +171,7 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
 
 def explain_all(
     classifier: Classifier,
-    inputs: Iterable[Input],
+    inputs: Iterable[Given],
     *,
     methods: Sequence[str] | None,
     options: Options,
@@ -185,12 +191,12 @@ def explain_all(
     specs = [METHODS[name] for name in _names(classifier, methods)]
     for spec in specs:
         require(spec, classifier)
-    chosen = [one for own in variants(classifier, specs, settings) for one in own]
-    check_score(classifier, options.score)
-    check_remover(classifier, options.remover)
+    options, others = with_remover_settings(classifier, options, settings)
+    chosen = [one for each in variants(classifier, specs, others) for one in each]
+    check_score(classifier, options.score, removal_of(classifier, options))
     examples = [as_example(one) for one in inputs]
     explanations = []
-    plan = [(one.name, sum(map(len, example.parts))) for example in examples for one in chosen]
+    plan = [(one.name, example.size) for example in examples for one in chosen]
     with progress_bar(len(plan), shown=progress, plan=plan) as step:
         for example in examples:
             case = open_case(classifier, example, unit=options.unit, long=options.long)
@@ -203,13 +209,14 @@ def explain_all(
 def explain_case(case: Case, spec: Spec, settings: Mapping[str, JsonValue], options: Options) -> Explanation:
     """Explain a case by one method, whose settings are complete."""
     classifier = case.classifier
-    space, remover = check_score(classifier, options.score), check_remover(classifier, options.remover)
+    removal = removal_of(classifier, options)
+    space = check_score(classifier, options.score, removal)
     require_score(spec, space)
     targets, notes = case.targets(options.target)
-    request = Request(targets, space, options.pieces)
+    request = Request(targets, space, options.pieces, removal=removal, cache=case.cache)
     started = time.perf_counter()
     with postponed():  # what a method changes on its way is undone, whenever Ctrl-C comes
-        applied = apply(case, spec, settings, request, remover=remover)
+        applied = apply(case, spec, settings, request)
     seconds = time.perf_counter() - started + request.meter.saved
     if not np.isfinite(applied.scores).all():
         raise ModelError(f"'{spec.name}' produced a score that is not a finite number.")
@@ -221,31 +228,36 @@ def explain_case(case: Case, spec: Spec, settings: Mapping[str, JsonValue], opti
         method=spec.name,
         settings=applied.settings,
         unit=options.unit,
-        remover=remover if request.meter.asked else None,
+        remover=removal.name if request.meter.asked else None,
+        remover_settings=removal.settings if request.meter.asked else {},
         score=space,
-        signed=_signed(spec, settings),
+        signed=applied.signed,
         class_specific=applied.class_specific,
         forward_passes=request.meter.forward_passes,
         backward_passes=request.meter.backward,
         seconds=seconds,
         completeness_gap=applied.completeness_gap,
-        notes=(*case.encoded.notes, *case.notes, *notes, *dict.fromkeys(request.meter.notes)),
+        notes=(*case.encoded.notes, *case.notes, *notes, *applied.notes, *dict.fromkeys(request.meter.notes)),
     )
-    return Explanation(case.encoded.example, case.encoded.spans, targets, applied.scores, case.prediction, receipt)
+    return Explanation(case.encoded.example, case.encoded.places, targets, applied.scores, case.prediction, receipt)
 
 
-def as_example(value: Input) -> Example:
+def as_example(value: object) -> Input:
     """Turn what a user passes for one input into an example."""
-    if isinstance(value, Example):
-        return value
+    if _is_input(value):
+        return cast("Input", value)
     if isinstance(value, str):
-        return Example(value)
+        return Text(value)
     if isinstance(value, tuple) and len(value) == 2 and all(isinstance(one, str) for one in value):  # noqa: PLR2004
-        return Example(*value)
+        return Text(*value)
     raise InputError(f"an input is a text or a pair of two texts, not {type(value).__name__}.")
 
 
-def _listed(inputs: Iterable[Input]) -> Iterable[Input]:
+def _is_input(value: object) -> bool:
+    return isinstance(getattr(value, "kind", None), str) and hasattr(value, "coordinates")
+
+
+def _listed(inputs: Iterable[Given]) -> Iterable[Given]:
     if isinstance(inputs, Iterable) and not isinstance(inputs, Mapping | bytes):
         return inputs
     raise InputError(f"give a text, a pair of two texts or a list of these, not {type(inputs).__name__}.")
@@ -259,18 +271,19 @@ def choice(kind: str, value: str, choices: tuple[T, ...]) -> T:
     raise unknown(f"value for '{kind}'", value, choices)
 
 
-def check_score(classifier: Classifier, score: ScoreSpace | None) -> ScoreSpace:
-    """Return the score space to use, or say which ones exist for the classifier."""
-    if score is not None and score not in classifier.score_spaces:
-        raise SettingError(f"{classifier.kind} has no score '{score}'; use {', '.join(classifier.score_spaces)}.")
-    return score or classifier.score_spaces[0]
+def with_remover_settings(
+    classifier: Classifier, options: Options, settings: Mapping[str, object]
+) -> tuple[Options, dict[str, object]]:
+    """Put settings of the remover, `REMOVER.NAME`, into the options; return these, and the settings of others."""
+    name = options.remover or classifier.removers[0]
+    own, others = remover_settings(settings, [name])
+    removal = chosen_removal(classifier, options.remover, {**options.remover_settings, **own[name]})
+    return replace(options, remover_settings=removal.settings), others
 
 
-def check_remover(classifier: Classifier, remover: str | None) -> str:
-    """Return the remover to use, or say which ones work on the classifier."""
-    if remover is not None and remover not in classifier.removers:
-        raise unknown(f"remover for {classifier.kind}", remover, classifier.removers)
-    return remover or classifier.removers[0]
+def removal_of(classifier: Classifier, options: Options) -> Removal:
+    """Return what "removed" means by the options of a call."""
+    return chosen_removal(classifier, options.remover, options.remover_settings)
 
 
 def _names(classifier: Classifier, methods: Sequence[str] | None) -> list[str]:
@@ -290,10 +303,3 @@ def _gap_notes(applied: Applied, targets: Sequence[Target]) -> list[str]:
         + (f"{share:.0%} of their total size{how}" if np.isfinite(share) else "and are all 0")
         for number, gap, share in large_gaps(applied)
     ]
-
-
-def _signed(spec: Spec, settings: Mapping[str, JsonValue]) -> bool:
-    """Say whether scores carry a sign: where embeddings are pooled, only their sum does; lengths of vectors do not."""
-    if settings.get("output") == "vector":
-        return False
-    return settings["pooling"] == "sum" if "pooling" in settings else bool(spec.facts["signed"])

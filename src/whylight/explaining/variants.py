@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from whylight.core.errors import IncompatibleError, SettingError, unknown
-from whylight.core.explanation import JsonValue
+from whylight.core.inputs import JsonValue
 from whylight.core.registry import Spec
 from whylight.views.classifier import Classifier, Layered
 

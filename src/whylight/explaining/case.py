@@ -6,10 +6,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from whylight.core.arrays import Floats
 from whylight.core.encoded import Encoded, Long, Unit
-from whylight.core.example import Example
+from whylight.core.errors import InputError
 from whylight.core.explanation import Prediction
+from whylight.core.inputs import Input
 from whylight.core.labels import MOST_SHOWN, Target, TargetSpec
+from whylight.perturb.binding import bound
 from whylight.views.cache import BoundedCache
 from whylight.views.classifier import Classifier
 from whylight.views.meter import Meter
@@ -47,12 +50,13 @@ class Case:
         return self.classifier.labels.resolve(spec, np.asarray(self.prediction.probabilities))
 
 
-def open_case(classifier: Classifier, example: Example, *, unit: Unit = "word", long: Long = "window") -> Case:
+def open_case(classifier: Classifier, example: Input, *, unit: Unit = "word", long: Long = "window") -> Case:
     """Encode an example and ask the classifier for its answer."""
+    if example.kind != classifier.reads:
+        raise InputError(f"{classifier.kind} reads inputs of the kind '{classifier.reads}', not '{example.kind}'.")
     encoded = classifier.encode(example, unit=unit, long=long)
     cache = BoundedCache()
-    untouched = classifier.outcomes(encoded, remover=classifier.removers[0], cache=cache, meter=Meter())
-    logits = untouched(np.ones((1, encoded.n_features), dtype=bool))[0]
+    logits = _answer(classifier, encoded, cache)
     probabilities = classifier.labels.probabilities(logits)
     best = int(np.argmax(probabilities))
     prediction = Prediction(
@@ -67,6 +71,14 @@ def open_case(classifier: Classifier, example: Example, *, unit: Unit = "word", 
         _ANSWERS[classifier] = _other_answers(classifier, encoded, cache)
     notes = (*_repeated_names(classifier), *_ANSWERS[classifier])
     return Case(classifier, encoded, long, prediction, cache, notes)
+
+
+def _answer(classifier: Classifier, encoded: Encoded, cache: BoundedCache) -> Floats:
+    """Return the logits of an untouched input, `[labels]`."""
+    removal = bound(classifier.removers[0])  # whichever it is: it removes nothing here
+    outcomes = classifier.outcomes(encoded, removal=removal, cache=cache, meter=Meter())
+    logits: Floats = outcomes(np.ones((1, encoded.n_features), dtype=bool))[0]
+    return logits
 
 
 def _repeated_names(classifier: Classifier) -> list[str]:
@@ -84,11 +96,7 @@ def _other_answers(classifier: Classifier, encoded: Encoded, cache: BoundedCache
     One row in a pass of its own, because a function may draw its random numbers once a call.
     """
     part = encoded.segment(0)[0] if len(encoded.windows) > 1 else encoded
-    every = np.ones((1, part.n_features), dtype=bool)
-    first, second = (
-        classifier.outcomes(part, remover=classifier.removers[0], cache=known, meter=Meter())(every)[0]
-        for known in (cache, BoundedCache())
-    )
+    first, second = (_answer(classifier, part, known) for known in (cache, BoundedCache()))
     apart = float(np.abs(first - second).max())
     if apart <= SAME * max(1.0, float(np.abs(first).max())):
         return []

@@ -9,10 +9,12 @@ from whylight.core.explanation import Explanation
 from whylight.core.labels import check_score_space
 from whylight.core.rationale import Rationale
 from whylight.core.registry import METRICS
-from whylight.facade import provide
-from whylight.facade.case import open_case
-from whylight.facade.explain import check_remover, check_score, choice
-from whylight.facade.variants import share_settings
+from whylight.explaining import provide
+from whylight.explaining.case import open_case
+from whylight.explaining.explain import choice
+from whylight.explaining.removing import check_score, chosen_removal, remover_settings
+from whylight.explaining.variants import share_settings
+from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier, Request
 from whylight.views.game import Game
 
@@ -48,26 +50,28 @@ def measure(  # noqa: PLR0913  every argument but two is optional and named
             f"measure takes one Explanation, not a {type(explanation).__name__}; call it for each of them."
         )
     spec = METRICS[metric]
+    own, others = remover_settings(settings, [remover or classifier.removers[0]])
+    removal = chosen_removal(classifier, remover, next(iter(own.values())))
     evidence: list[Any] = []
     for kind in spec.consumes[1:]:
         given = {Rationale: rationale, Explanation: other}
         if kind is Game:
-            evidence.append(_game(classifier, explanation, remover=remover, score=score))
+            evidence.append(_game(classifier, explanation, removal, score=score))
         elif given.get(kind) is not None:
             evidence.append(given[kind])
         else:
             argument = "rationale" if kind is Rationale else "other"
             raise InputError(f"the metric '{metric}' needs a {kind.__name__}: pass {argument}=...")
-    values: Floats = spec.function(explanation, *evidence, **share_settings([spec], settings)[0])
+    values: Floats = spec.function(explanation, *evidence, **share_settings([spec], others)[0])
     return values
 
 
-def _game(classifier: Classifier, explanation: Explanation, *, remover: str | None, score: str) -> Game:
+def _game(classifier: Classifier, explanation: Explanation, removal: Removal, *, score: str) -> Game:
     unit = choice("unit", explanation.provenance.unit, UNITS)
     case = open_case(classifier, explanation.example, unit=unit)
-    if case.encoded.spans != explanation.spans:
+    if case.encoded.places != explanation.spans:
         raise SettingError("the explanation is of other features than this classifier sees; was the text truncated?")
     if any(classifier.labels.names[t.index : t.index + 1] != (t.label,) for t in explanation.targets):
         raise SettingError("the explanation is of other labels than this classifier has.")
-    request = Request(explanation.targets, check_score(classifier, check_score_space(score)))
-    return provide.game(case, request, remover=check_remover(classifier, remover))
+    space = check_score(classifier, check_score_space(score), removal)
+    return provide.game(case, Request(explanation.targets, space), removal)

@@ -11,18 +11,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from whylight.core.errors import IncompatibleError
-from whylight.core.example import Example
 from whylight.core.labels import ScoreSpace, Target
 from whylight.core.registry import METHODS, Spec
-from whylight.facade.apply import apply, large_gaps
-from whylight.facade.case import open_case
+from whylight.core.text import Text
+from whylight.explaining.apply import apply, large_gaps
+from whylight.explaining.case import open_case
 from whylight.models.trial import TEXTS, outcome
-from whylight.views.classifier import Classifier, Differentiable, Request, Traceable, Tried
+from whylight.perturb.binding import bound
+from whylight.views.classifier import Classifier, Dissected, Request, Tried
 from whylight.views.game import Game
-from whylight.views.gradient import GradientView
-from whylight.views.trace import TraceView
 
-_OFFERS: dict[type, type] = {Game: Classifier, GradientView: Differentiable, TraceView: Traceable}
 _FOUND: MutableMapping[Classifier, dict[str, str | None]] = WeakKeyDictionary()
 """What was found out: by classifier and method, what is wrong, or None."""
 
@@ -30,10 +28,10 @@ _FOUND: MutableMapping[Classifier, dict[str, str | None]] = WeakKeyDictionary()
 def obstacle(spec: Spec, classifier: Classifier) -> str | None:
     """Return why a method cannot work with a classifier, or None if it can."""
     for view in spec.consumes:
-        if not isinstance(classifier, _OFFERS[view]):
+        if view not in classifier.offers:
             return f"'{spec.name}' consumes a {view.__name__}, which {classifier.kind} cannot provide"
     layers = spec.facts.get("layers")
-    if layers is not None and isinstance(classifier, Traceable):
+    if layers is not None and isinstance(classifier, Dissected):
         reason = classifier.layers_obstacle(post_norm=layers == "post_norm")
         if reason is not None:
             return f"'{spec.name}' {reason}"
@@ -70,7 +68,7 @@ def _found_out(spec: Spec, classifier: Tried) -> str | None:
         reason = classifier.finding(view)
         if reason is not None:
             return f"'{spec.name}' consumes a {view.__name__}, and {reason}"
-    if not spec.facts["tried"] and TraceView not in spec.consumes:
+    if not spec.facts["tried"] and all(view.vouches for view in spec.consumes):
         return None
     reason = outcome(lambda: _miss(spec, classifier))
     if reason is None or reason.startswith(f"'{spec.name}'"):
@@ -81,10 +79,10 @@ def _found_out(spec: Spec, classifier: Tried) -> str | None:
 def _miss(spec: Spec, classifier: Classifier) -> str | None:
     """Return what is wrong with the scores of a method on the texts, or None."""
     settings = spec.complete_settings({})
-    request = Request((Target(0, classifier.labels.names[0]),), "logit")
+    target, removal = Target(0, classifier.labels.names[0]), bound(classifier.removers[0])
     for text in TEXTS:
-        case = open_case(classifier, Example(text), long="truncate")
-        applied = apply(case, spec, settings, request, remover=classifier.removers[0])
+        case = open_case(classifier, Text(text), long="truncate")
+        applied = apply(case, spec, settings, Request((target,), "logit", removal=removal, cache=case.cache))
         if not np.isfinite(applied.scores).all():
             return "it produces a score that is not a finite number"
         if spec.facts["layers"] is not None and large_gaps(applied):

@@ -1,0 +1,99 @@
+"""What can be explained: inputs of any kind, and places in them.
+
+A kind of input is a frozen dataclass with the members of `Input`, registered by `@input_kind`. Its places (stretches of
+a text, boxes of an image) are frozen dataclasses of whole numbers. Nothing else in the package asks what an input is,
+but for classifiers that read it and reports that draw it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, fields
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
+
+from whylight.core.arrays import Bools, Floats
+from whylight.core.errors import InputError, unknown
+
+JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+
+
+class Place(Protocol):
+    """Where a feature stands in an input, or what people marked: a frozen dataclass of whole numbers."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+class Input(Protocol):
+    """What is explained.
+
+    Attributes:
+        kind: What kind it is, e.g. `"text"`.
+        place: The type of its places.
+    """
+
+    kind: ClassVar[str]
+    place: ClassVar[type[Any]]
+
+    @property
+    def key(self) -> str:
+        """What makes it this input and no other: for seeds, and to tell whether two data sets share one."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How large it is, to compare with others of its kind: what work on it takes."""
+        ...
+
+    def show(self, place: Any) -> str:  # noqa: ANN401  a place of its own kind
+        """Return what stands at a place, as people read it."""
+        ...
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return all of it; `from_json` makes the same input of that."""
+        ...
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """Make an input of what `to_json` returned."""
+        ...
+
+    def marks(self, gold: Sequence[Any], places: Sequence[Any]) -> Bools:
+        """Say of each place whether it counts as marked, where people marked others, `[places]`."""
+        ...
+
+    def coordinates(self, places: Sequence[Any]) -> Floats:
+        """Return where places lie, as numbers to take distances of, `[places, dims]`."""
+        ...
+
+
+Kind = TypeVar("Kind", bound=type[Input])
+_KINDS: dict[str, type[Input]] = {}
+
+
+def input_kind(kind: Kind) -> Kind:
+    """Register a kind of input, so that stored ones are read back."""
+    known = _KINDS.setdefault(kind.kind, kind)
+    if known.__qualname__ != kind.__qualname__:
+        raise InputError(f"two kinds of inputs are called '{kind.kind}': {known.__qualname__}, {kind.__qualname__}.")
+    _KINDS[kind.kind] = kind
+    return kind
+
+
+def kind_named(name: str) -> type[Input]:
+    """Return the kind of input that a name stands for."""
+    if name not in _KINDS:
+        raise unknown("kind of input", name, _KINDS)
+    return _KINDS[name]
+
+
+def numbers_of(place: Place) -> list[int]:
+    """Return the whole numbers that a place is made of, in the order of its fields."""
+    return [int(value) for value in astuple(cast("Any", place))]
+
+
+def named_numbers(place: Place) -> dict[str, int]:
+    """Return the whole numbers that a place is made of, by name."""
+    return dict(zip((one.name for one in fields(cast("Any", place))), numbers_of(place), strict=True))
+
+
+def place_of(kind: type[Input], numbers: Sequence[int]) -> Any:  # noqa: ANN401  a place of that kind
+    """Make a place of an input of some kind from its numbers."""
+    return cast("Any", kind.place)(*numbers)
