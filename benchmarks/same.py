@@ -52,6 +52,8 @@ def work(data: str) -> None:
     """Explain the sentences by every method that works, and print the scores."""
     import whylight as wl  # noqa: PLC0415  that of the tree
 
+    if not Path(wl.__file__).is_relative_to(os.environ["PYTHONPATH"]):
+        raise ImportError(f"'{wl.__file__}' is not in '{os.environ['PYTHONPATH']}'")
     classifier = wl.load()
     sentences = wl.dataset(f"sst:{data}/sst_trees", split="dev").sample(SENTENCES, seed=0)
     methods = [name for name, reason in wl.compatible(classifier).items() if reason is None]
