@@ -34,7 +34,7 @@ from whylight.run import book
 from whylight.store import runs
 from whylight.store.files import PART
 from whylight.training import result
-from whylight.training.folder import CHECKPOINTS, claimed, mark_started
+from whylight.training.folder import CHECKPOINTS, claimed_by_one, mark_started
 from whylight.training.result import finished
 
 CALLS = ("open", "write", "fsync", "replace", "mkdir", "unlink")
@@ -124,11 +124,11 @@ def _train(prepared: Prepared, folder: Path) -> None:
     identity = Identity(contents={"weights": "0"}, settings={}, names={})
     place = folder / "model"
     if finished(place, identity) is None:
-        with claimed(place / CHECKPOINTS):
+        with claimed_by_one(place / CHECKPOINTS):
             mark_started(place, identity)
             receipt = {"training": identity.name, "asked": identity.asked, "unmet": False, "history": []}
-            with quiet(), patch.object(result, "draw", lambda _: "<svg/>"):
-                result._write(prepared, place, receipt)  # noqa: SLF001  what is tried
+            with quiet(), patch.object(result, "draw_curves", lambda _: "<svg/>"):
+                result._write_result(prepared, place, receipt)  # noqa: SLF001  what is tried
 
 
 def _rows(folder: Path) -> object:

@@ -41,7 +41,7 @@ def _recursive(tree: _trees.Tree) -> list[_trees.Tree]:
 PLANTED: dict[str, tuple[Any, str, Any, str]] = {
     "sst tree 0": (_trees, "carton", _recursive, "RecursionError"),
     "eraser names ../../outside.txt": (_reading, "inside", lambda folder, name: folder / name, "outside the data"),
-    "table 7.tsv": (_tables, "shown", str, "the message"),
+    "table 7.tsv": (_tables, "quotable", str, "the message"),
 }
 
 

@@ -38,7 +38,7 @@ def test_a_traceback_is_seen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def fails(*_: object) -> None:
         raise IndexError("index out of range")
 
-    monkeypatch.setattr(promises, "check", fails)
+    monkeypatch.setattr(promises, "check_promises", fails)
     assert str(folders.tried(folder)).startswith("IndexError")
 
 

@@ -9,12 +9,12 @@ import tiny
 import tiny_plm_ca
 from whylight.models.trainable import network
 from whylight.training.batches import Collator, Item, batch_of
-from whylight.views.step import Batch, Step
+from whylight.views.step import Step, TrainingBatch
 
 LENGTHS = (9, 6, 7)
 
 
-def batch(*, labels: int = 2, multi_label: bool = False, vocabulary: int = 40, seed: int = 0) -> Batch:
+def batch(*, labels: int = 2, multi_label: bool = False, vocabulary: int = 40, seed: int = 0) -> TrainingBatch:
     """Three texts of different lengths; the first two have evidence, the last has none."""
     generator = np.random.default_rng(seed)
     items = []

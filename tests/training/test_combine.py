@@ -9,7 +9,7 @@ import torch
 
 from whylight.core.errors import SettingError
 from whylight.training.combine import Multiplier, loss_of
-from whylight.training.recipe import Recipe, check, make_terms
+from whylight.training.recipe import Recipe, check_recipe, make_terms
 
 
 def recipe(*objectives: str, combine: Any = "joint", **numbers: Any) -> Recipe:
@@ -80,9 +80,9 @@ def test_trained_alone_there_are_no_labels() -> None:
         ("both teach the labels", lambda: recipe("classification", "token_masking")),
         ("needs an objective besides", lambda: recipe(combine="constrained")),
         ("needs an objective besides", lambda: recipe("classification", combine="alone")),
-        ("--bound-train and --bound-val", lambda: check(recipe("rationale_attention", combine="constrained"))),
-        ("'epochs' must be above 0", lambda: check(recipe(epochs=0))),
-        ("cannot be cut", lambda: check(recipe(batch_size=8, micro_batch=3))),
+        ("--bound-train and --bound-val", lambda: check_recipe(recipe("rationale_attention", combine="constrained"))),
+        ("'epochs' must be above 0", lambda: check_recipe(recipe(epochs=0))),
+        ("cannot be cut", lambda: check_recipe(recipe(batch_size=8, micro_batch=3))),
         ("unknown way to combine", lambda: recipe("rationale_attention", combine="jointly")),
         ("unknown setting", lambda: make_terms(["adversarial_noise"], {"eps": 1}, combine="joint")),
     ],

@@ -15,7 +15,7 @@ import whylight as wl
 from whylight.core.errors import InputError, ModelError
 from whylight.core.identity import Identity
 from whylight.data.dataset import Dataset
-from whylight.training.folder import claimed, last_checkpoint, mark_started
+from whylight.training.folder import claimed_by_one, last_checkpoint, mark_started
 from whylight.training.recipe import recipe
 from whylight.training.study import NAME
 from whylight.training.trainer import ReasonTrainer
@@ -146,7 +146,7 @@ def test_a_folder_that_cannot_be_is_said_in_one_sentence(own_start: Path, tmp_pa
 
 
 def test_a_folder_whose_name_is_not_utf_8_is_refused() -> None:
-    with pytest.raises(InputError, match="its name is not UTF-8"), claimed(Path("caf\udce9")):
+    with pytest.raises(InputError, match="its name is not UTF-8"), claimed_by_one(Path("caf\udce9")):
         pass
 
 

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from whylight.training import masking
-from whylight.training.masking import BETAS, POINT, Trial, choose_beta, told
+from whylight.training.masking import BETAS, POINT, Trial, beta_receipt, choose_beta
 from whylight.training.recipe import make_recipe
-from whylight.views.step import Batch, Pass
+from whylight.views.step import Pass, TrainingBatch
 
 LABELS = 50
 
@@ -31,14 +31,22 @@ class Faint:
     def embedding_table(self) -> Tensor:
         return torch.eye(40, requires_grad=True)
 
-    def run(self, batch: Batch, *, train: bool, ids: Any = None, change: Any = None, attention: bool = False) -> Pass:  # noqa: ARG002
+    def run(  # a network's signature
+        self,
+        batch: TrainingBatch,
+        *,
+        train: bool,  # noqa: ARG002
+        ids: Any = None,
+        change: Any = None,
+        attention: bool = False,  # noqa: ARG002
+    ) -> Pass:
         embeddings = self.embedding_table[batch.ids if ids is None else ids]
         embeddings = embeddings if change is None else change(embeddings)
         present = embeddings[..., self.key].sum(-1, keepdim=True)
         logits = self.strength * (present - 0.5) * (2 * batch.labels - 1)
         return Pass(logits, embeddings, torch.arange(len(batch.ids)))
 
-    def to_rows(self, batch: Batch, tokens: Tensor) -> Tensor:  # noqa: ARG002
+    def to_rows(self, batch: TrainingBatch, tokens: Tensor) -> Tensor:  # noqa: ARG002
         return tokens
 
 
@@ -61,20 +69,20 @@ def test_the_search_goes_up_to_the_beta_at_which_masked_texts_keep_their_labels(
     assert trials[-1].beta == beta
     assert trials[-1].cost <= POINT < trials[-2].cost
     assert all(not one.harmless for one in trials[:-1])
-    assert told(beta, trials)["betas_tried"][-1]["harmless"]  # type: ignore[index, call-overload]
+    assert beta_receipt(beta, trials)["betas_tried"][-1]["harmless"]  # type: ignore[index, call-overload]
 
 
 def test_an_easy_model_is_not_searched_further_than_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     beta, trials = chosen(Faint(strength=20.0), monkeypatch)
     assert (beta, len(trials)) == (BETAS[0], 1)
-    assert "notes" not in told(beta, trials)
+    assert "notes" not in beta_receipt(beta, trials)
 
 
 def test_that_no_beta_keeps_the_labels_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     beta, trials = chosen(Faint(strength=1e-7), monkeypatch)
     assert [one.beta for one in trials] == list(BETAS)
     assert beta == min(trials, key=lambda one: one.cost).beta
-    (note,) = told(beta, trials)["notes"]  # type: ignore[misc, union-attr]
+    (note,) = beta_receipt(beta, trials)["notes"]  # type: ignore[misc, union-attr]
     assert f"at no beta up to {BETAS[-1]:g}" in str(note)
 
 

@@ -13,7 +13,7 @@ from whylight.core.errors import IncompatibleError, SettingError
 from whylight.core.registry import OBJECTIVES
 from whylight.objectives.adversarial_noise import worst_noise
 from whylight.objectives.token_masking import find_mask
-from whylight.views.step import Batch, Pass, Step, example_losses
+from whylight.views.step import Pass, Step, TrainingBatch, example_losses
 
 ARCHITECTURES = ("bert", "modernbert_mean", "plm_ca")
 NAMES = OBJECTIVES.names()
@@ -240,14 +240,22 @@ class Counting:
     def embedding_table(self) -> Tensor:
         return torch.eye(40, requires_grad=True)
 
-    def run(self, batch: Batch, *, train: bool, ids: Any = None, change: Any = None, attention: bool = False) -> Pass:  # noqa: ARG002
+    def run(  # a network's signature
+        self,
+        batch: TrainingBatch,
+        *,
+        train: bool,  # noqa: ARG002
+        ids: Any = None,
+        change: Any = None,
+        attention: bool = False,  # noqa: ARG002
+    ) -> Pass:
         self.runs += 1
         embeddings = self.embedding_table[batch.ids if ids is None else ids]
         embeddings = embeddings if change is None else change(embeddings)
         present = embeddings[..., self.key].sum(-1)
         return Pass(torch.stack([-present, 8 * present - 4], dim=-1), embeddings, torch.arange(len(batch.ids)))
 
-    def to_rows(self, batch: Batch, tokens: Tensor) -> Tensor:  # noqa: ARG002
+    def to_rows(self, batch: TrainingBatch, tokens: Tensor) -> Tensor:  # noqa: ARG002
         return tokens
 
 

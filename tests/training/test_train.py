@@ -17,7 +17,7 @@ from whylight.cli.main import run as command_line
 from whylight.core.errors import InputError, ModelError, SettingError, UnmetError
 from whylight.data.dataset import Dataset
 from whylight.training.figures import BY_DOCUMENT, BY_LABEL
-from whylight.training.folder import claimed
+from whylight.training.folder import claimed_by_one
 from whylight.training.masking import BETAS
 from whylight.training.recipe import Recipe, make_terms
 from whylight.training.train import train
@@ -112,7 +112,7 @@ def test_a_folder_in_which_another_process_is_at_work_is_left_alone(start: Path,
     half = tmp_path / "checkpoints" / "checkpoint-1"
     half.mkdir(parents=True)
     (half / "model.safetensors").write_bytes(b"being written")
-    with claimed(tmp_path / "checkpoints"), pytest.raises(InputError, match="another process is at work"):
+    with claimed_by_one(tmp_path / "checkpoints"), pytest.raises(InputError, match="another process is at work"):
         run(start, tmp_path, recipe())
     assert (half / "model.safetensors").read_bytes() == b"being written"
     run(start, tmp_path, recipe())

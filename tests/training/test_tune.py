@@ -18,9 +18,9 @@ from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.data.dataset import Dataset
 from whylight.training import study as study_file, tune as tuning
 from whylight.training.figures import BY_DOCUMENT
-from whylight.training.folder import claimed
+from whylight.training.folder import claimed_by_one
 from whylight.training.recipe import Recipe, make_terms
-from whylight.training.search import Watch, changed, every_point, minimised_number, number, parse_search
+from whylight.training.search import Watch, changed, every_point, minimised_number, parse_search, validation_number
 from whylight.training.study import NAME
 from whylight.training.trainer import UNMET, ReasonTrainer
 from whylight.training.tune import Tuned, tune
@@ -61,7 +61,7 @@ def test_a_search_is_made_by_one_process_at_a_time(start: Path, tmp_path: Path) 
     running = tmp_path / "trial-0"
     running.mkdir()
     (tmp_path / "study.db").touch()
-    with claimed(tmp_path), pytest.raises(InputError, match="another process is at work"):
+    with claimed_by_one(tmp_path), pytest.raises(InputError, match="another process is at work"):
         run(start, tmp_path, "learning_rate=1e-4,1e-3", trials=1)
     assert running.is_dir()
 
@@ -194,8 +194,10 @@ def test_numbers_of_different_trials_can_be_compared(
     space = parse_search([search], asked)
     assert minimised_number(asked, space, multi_label=False) == single
     assert minimised_number(asked, space, multi_label=True) == several
-    assert number({"selection": 1.0, "accuracy": 0.8}, "accuracy") == -0.8
-    assert number({"selection": UNMET + 1, "accuracy": 0.8}, "accuracy") == UNMET + 1  # worse than any that is kept
+    assert validation_number({"selection": 1.0, "accuracy": 0.8}, "accuracy") == -0.8
+    assert (
+        validation_number({"selection": UNMET + 1, "accuracy": 0.8}, "accuracy") == UNMET + 1
+    )  # worse than any that is kept
 
 
 def test_what_is_drawn_goes_where_its_name_says() -> None:

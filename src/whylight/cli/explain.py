@@ -106,7 +106,7 @@ def explain(  # noqa: PLR0913  one parameter an option
     """Say which words made a classifier decide."""
     inputs = _with_pair(_texts(texts or [], file, lines=lines), pair)
     given = parse_settings(settings or [])
-    evidence_rule.check(spans=evidence)
+    evidence_rule.check_evidence(spans=evidence)
     _refuse_missing_folder(out)
     from whylight.explaining.explain import Options, explain_all  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415

@@ -18,7 +18,7 @@ from whylight.core.registry import OBJECTIVES
 from whylight.explaining.console import Console, put, say
 
 if TYPE_CHECKING:
-    from whylight.training.tune import Tried, Tuned
+    from whylight.training.tune import TriedRecipe, Tuned
 
 SHOWN = 10
 """Trials in the table."""
@@ -109,7 +109,7 @@ def repeat(options: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
     return shlex.join(words)
 
 
-def _records(trials: "Sequence[Tried]") -> list[dict[str, Any]]:
+def _records(trials: "Sequence[TriedRecipe]") -> list[dict[str, Any]]:
     """Return one flat record a trial; what one has not is None."""
     figures = dict.fromkeys(name for one in trials for name in one.figures)
     return [
@@ -138,7 +138,7 @@ def _print_table(found: "Tuned") -> None:
     say(f"{minimised} is minimised: {found.receipt['trial']['because']}.", style="dim")
 
 
-def _value(trial: "Tried") -> str:
+def _value(trial: "TriedRecipe") -> str:
     from whylight.training.trainer import UNMET  # noqa: PLC0415
 
     if trial.value is None:

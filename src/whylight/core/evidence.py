@@ -69,7 +69,7 @@ def evidence(
         spans: How many spans are returned at most.
         around: Characters of context on each side at most.
     """
-    check(share=share, spans=spans, around=around)
+    check_evidence(share=share, spans=spans, around=around)
     example = text_of(explanation.example)
     order = sorted(range(len(explanation.spans)), key=lambda i: explanation.spans[i])
     read = [explanation.spans[i] for i in order]
@@ -101,7 +101,7 @@ def _as_dict(explanation: Explanation, one: Evidence) -> dict[str, Any]:
     return {**asdict(one), "text": explanation.example.show(one.span)}
 
 
-def check(*, share: float = SHARE, spans: int = SPANS, around: int = AROUND) -> None:
+def check_evidence(*, share: float = SHARE, spans: int = SPANS, around: int = AROUND) -> None:
     """Refuse settings that mean nothing."""
     if not 0 < share <= 1:
         raise SettingError(f"the share of evidence is above 0 and at most 1, not {share:g}.")

@@ -221,7 +221,7 @@ def objective(
     return register
 
 
-def _whole(text: str) -> int:
+def _whole_number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
@@ -235,7 +235,7 @@ def _convert(value: object, kind: type) -> JsonValue:
     if kind is bool:
         return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[str(value).lower()]
     if kind is int:
-        return _whole(str(value))
+        return _whole_number(str(value))
     if kind is float:
         number = float(str(value))
         if not math.isfinite(number):

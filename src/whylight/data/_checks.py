@@ -17,7 +17,7 @@ class Flaw(InputError):  # noqa: N818  it is one before it is an error
     """What is wrong with one record, to be put after "line 3 of ...": no name at its front, no full stop."""
 
 
-def shown(value: object) -> str:
+def quotable(value: object) -> str:
     """Return a value as it may stand in a sentence: on one line, without control characters, not too long."""
     text = value if isinstance(value, str) else str(value) if isinstance(value, Path) else _SHORT.repr(value)
     if not isinstance(value, Path) and len(text) > _LONGEST:
@@ -25,7 +25,7 @@ def shown(value: object) -> str:
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
-def text_of(value: object, what: str) -> str:
+def visible_text(value: object, what: str) -> str:
     """Return a value that must be a text with something to see in it."""
     if not isinstance(value, str):
         raise Flaw(f"has no '{what}' that is a string")
@@ -39,7 +39,7 @@ def text_of(value: object, what: str) -> str:
 def name_of(value: object, what: str) -> str:
     """Return a value that must be a name: a string, or a number as its digits."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise Flaw(f"has the {what} {shown(value)}, which is neither a string nor a number")
+        raise Flaw(f"has the {what} {quotable(value)}, which is neither a string nor a number")
     if not is_whole(name := str(value)):
         raise Flaw(f"has half a character (a lone surrogate) in its {what}")
     return name
@@ -51,14 +51,14 @@ def label_of(value: object) -> str:
     if is_number and isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, float) or not (is_number or (isinstance(value, str) and value.strip())):
-        raise Flaw(f"has the label {shown(value)}; a label is a name or a whole number")
+        raise Flaw(f"has the label {quotable(value)}; a label is a name or a whole number")
     return name_of(value, "label")
 
 
 def add(records: dict[str, T], name: str, record: T) -> None:
     """Add a record under its id, which no other may have."""
     if name in records:
-        raise Flaw(f"has the id '{shown(name)}' of an earlier line; ids must be unique")
+        raise Flaw(f"has the id '{quotable(name)}' of an earlier line; ids must be unique")
     records[name] = record
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from whylight.data._checks import Flaw, shown
+from whylight.data._checks import Flaw, quotable
 
 TEXTS = ("text", "words", "tokens")
 """Columns of which a record has at least one."""
@@ -63,8 +63,8 @@ class Columns:
                 continue
             if (meant := meant_by(name)) and not any(one in row for one in _group(meant)):
                 raise Flaw(
-                    f"has '{shown(name)}', which is not read; rename it to '{meant}', or leave it alone with the "
-                    f"setting ignore={shown(name)}"
+                    f"has '{quotable(name)}', which is not read; rename it to '{meant}', or leave it alone with the "
+                    f"setting ignore={quotable(name)}"
                 )
             if len(self.unread) <= _LISTED:
                 self.unread[name] = None
@@ -74,7 +74,7 @@ class Columns:
     @property
     def note(self) -> str | None:
         """What is not read, as a note."""
-        listed = ", ".join(shown(name) or "one without a name" for name in [*self.unread][:_LISTED])
+        listed = ", ".join(quotable(name) or "one without a name" for name in [*self.unread][:_LISTED])
         more = " and more" if len(self.unread) > _LISTED else ""
         return f"the columns {listed}{more}" if self.unread else None
 

@@ -36,7 +36,7 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TemplatePart:
     """Literal text, or the name of a slot."""
 
     text: str
@@ -44,12 +44,12 @@ class Part:
     gold: bool = False
 
 
-Slots = Mapping[str, Sequence[Sequence[Part]]]
+Slots = Mapping[str, Sequence[Sequence[TemplatePart]]]
 """What each slot may be filled with; fillings may hold slots."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class NotePiece:
     """Text of a note, the code that it is evidence for, and the number of its clause, if any."""
 
     text: str
@@ -67,7 +67,7 @@ class Phrase:
     """
 
     kind: str
-    parts: tuple[Part, ...]
+    parts: tuple[TemplatePart, ...]
 
     @property
     def is_short(self) -> bool:
@@ -108,7 +108,7 @@ class Context:
 
     status: str
     section: str
-    parts: tuple[Part, ...]
+    parts: tuple[TemplatePart, ...]
 
     @property
     def takes_two(self) -> bool:
@@ -130,7 +130,7 @@ class Vocabulary:
 
     codes: tuple[Code, ...]
     contexts: Mapping[str, tuple[Context, ...]]
-    neutral: Mapping[str, tuple[tuple[Part, ...], ...]]
+    neutral: Mapping[str, tuple[tuple[TemplatePart, ...], ...]]
     headings: Mapping[str, str]
     slots: Slots
 
@@ -143,27 +143,27 @@ def vocabulary() -> Vocabulary:
     return Vocabulary(
         codes=tuple(sorted((_code(entry) for entry in raw["codes"]), key=lambda code: code.name)),
         contexts={kind: _contexts(raw["contexts"][kind]) for kind in KINDS},
-        neutral={section: tuple(map(parts, texts)) for section, texts in raw["neutral"].items()},
+        neutral={section: tuple(map(template_parts, texts)) for section, texts in raw["neutral"].items()},
         headings=raw["headings"],
-        slots={name: tuple(map(parts, texts)) for name, texts in raw["slots"].items()},
+        slots={name: tuple(map(template_parts, texts)) for name, texts in raw["slots"].items()},
     )
 
 
-def parts(text: str, *, gold: bool = False) -> tuple[Part, ...]:
+def template_parts(text: str, *, gold: bool = False) -> tuple[TemplatePart, ...]:
     """Cut a template into literal text and slots."""
     pieces = _SLOT.split(text)  # literal text and names of slots take turns
-    cut = (Part(piece, is_slot=i % 2 == 1, gold=gold and i % 2 == 0) for i, piece in enumerate(pieces))
+    cut = (TemplatePart(piece, is_slot=i % 2 == 1, gold=gold and i % 2 == 0) for i, piece in enumerate(pieces))
     return tuple(part for part in cut if part.text)
 
 
 def fill(
-    template: Sequence[Part],
+    template: Sequence[TemplatePart],
     slots: Slots,
     random: np.random.Generator,
     *,
-    phrases: Mapping[str, Sequence[Piece]] = MappingProxyType({}),
+    phrases: Mapping[str, Sequence[NotePiece]] = MappingProxyType({}),
     label: str | None = None,
-) -> Iterator[Piece]:
+) -> Iterator[NotePiece]:
     """Yield the text of a template.
 
     Args:
@@ -177,21 +177,23 @@ def fill(
         if part.is_slot and part.text in phrases:
             yield from phrases[part.text]
         elif part.is_slot:
-            yield from fill(draw(slots[part.text], random), slots, random)
+            yield from fill(one_of(slots[part.text], random), slots, random)
         else:
-            yield Piece(part.text, label if part.gold else None)
+            yield NotePiece(part.text, label if part.gold else None)
 
 
-def draw(options: Sequence[T], random: np.random.Generator) -> T:
+def one_of(options: Sequence[T], random: np.random.Generator) -> T:
     """Take one of several."""
     return options[int(random.integers(len(options)))]
 
 
 def _phrase(text: str, kind: str) -> Phrase:
     if "[" not in text:
-        return Phrase(kind, parts(text, gold=True))
+        return Phrase(kind, template_parts(text, gold=True))
     pieces = _PIECE.split(text)  # what is outside and inside of brackets takes turns
-    return Phrase(kind, tuple(part for i, piece in enumerate(pieces) for part in parts(piece, gold=i % 2 == 1)))
+    return Phrase(
+        kind, tuple(part for i, piece in enumerate(pieces) for part in template_parts(piece, gold=i % 2 == 1))
+    )
 
 
 def _code(entry: Mapping[str, Any]) -> Code:
@@ -207,7 +209,7 @@ def _code(entry: Mapping[str, Any]) -> Code:
 
 def _contexts(by_status: Mapping[str, Mapping[str, list[str]]]) -> tuple[Context, ...]:
     return tuple(
-        Context(status, section, parts(text))
+        Context(status, section, template_parts(text))
         for status, by_section in by_status.items()
         for section, texts in by_section.items()
         for text in texts

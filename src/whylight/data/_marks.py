@@ -9,7 +9,7 @@ from typing import Any
 from whylight.core.rationale import Rationale, Vote, joined
 from whylight.core.text import Span, Text
 from whylight.data import _tokens
-from whylight.data._checks import Flaw, label_of, shown
+from whylight.data._checks import Flaw, label_of, quotable
 from whylight.data._reading import parsed
 
 A_SPAN = "a span is [start, end], [part, start, end] or {'start': ..., 'end': ...}"
@@ -39,7 +39,7 @@ class Marks:
         people = _annotators(row, labels)
         strange = next((label for one in people for label in one if label not in labels), None)
         if strange is not None:
-            raise Flaw(f"has a rationale for '{shown(strange)}', which is not among its labels")
+            raise Flaw(f"has a rationale for '{quotable(strange)}', which is not among its labels")
         found: dict[str, Rationale] = {}
         for label in dict.fromkeys(label for one in people for label in one):
             each = [self._rationale(one.get(label, []), example) for one in people]
@@ -65,11 +65,11 @@ class Marks:
         if inside and example.show(span).strip():
             said = value.get("text") if isinstance(value, Mapping) else None
             if said is not None and (not isinstance(said, str) or said.split() != example.show(span).split()):
-                raise Flaw(f"has the span {shown(value)}, but its text there is '{shown(example.show(span))}'")
+                raise Flaw(f"has the span {quotable(value)}, but its text there is '{quotable(example.show(span))}'")
             return span
         if not self.keep_going:
             problem = "which is empty or outside its text (invalid=drop leaves such spans out)"
-            raise Flaw(f"has the span {shown(value)}, {problem}")
+            raise Flaw(f"has the span {quotable(value)}, {problem}")
         self.counts[DROPPED] += 1
         return None
 
@@ -89,7 +89,7 @@ def unpacked(value: object, such_as: str) -> Any:  # noqa: ANN401  whatever the 
     try:
         return parsed(value)
     except Flaw:
-        raise Flaw(f"has the cell '{shown(value)}', which should be JSON such as {such_as}") from None
+        raise Flaw(f"has the cell '{quotable(value)}', which should be JSON such as {such_as}") from None
 
 
 def own_words(row: Row) -> tuple[list[str] | None, list[str] | None]:
@@ -106,12 +106,12 @@ def located(words: list[str], text: str, *, part: int) -> tuple[Span, ...]:
         while place < len(text) and text[place].isspace():
             place += 1
         if not word or not text.startswith(word, place):
-            there = shown(text[place : place + 20])
-            raise Flaw(f"has the word '{shown(word)}' where its text goes on with '{there}'; {SPELL}")
+            there = quotable(text[place : place + 20])
+            raise Flaw(f"has the word '{quotable(word)}' where its text goes on with '{there}'; {SPELL}")
         spans.append(Span(part, place, place + len(word)))
         place += len(word)
     if rest := text[place:].strip():
-        raise Flaw(f"has words that end before '{shown(rest[:20])}' in its text; {SPELL}")
+        raise Flaw(f"has words that end before '{quotable(rest[:20])}' in its text; {SPELL}")
     return tuple(spans)
 
 
@@ -150,7 +150,7 @@ def _by_label(value: object, labels: tuple[str, ...], *, single: bool) -> dict[s
     found: dict[str, Any] = {}
     for key, spans in pairs:
         if (label := label_of(key)) in found:
-            raise Flaw(f"has two rationales for '{shown(label)}'")
+            raise Flaw(f"has two rationales for '{quotable(label)}'")
         if spans is not None:
             found[label] = spans
     return found
@@ -163,7 +163,7 @@ def _is_map(value: object) -> bool:
 
 def _not_rationales(value: object) -> str:
     return (
-        f"has 'rationales' with {shown(value)}; they are {{label: [[start, end], ...]}}, or a list of what each "
+        f"has 'rationales' with {quotable(value)}; they are {{label: [[start, end], ...]}}, or a list of what each "
         "annotator marked"
     )
 
@@ -171,12 +171,14 @@ def _not_rationales(value: object) -> str:
 def _marked_words(marks: list[Any], example: Text) -> list[Span]:
     """Return the runs of marked words; a run ends with its text."""
     if example.words is None:
-        raise Flaw(f"has the rationale {shown(marks)}; {A_SPAN}, and marks of words need 'words'")
+        raise Flaw(f"has the rationale {quotable(marks)}; {A_SPAN}, and marks of words need 'words'")
     if len(marks) != len(example.words) or any(mark not in (0, 1) for mark in marks):
-        raise Flaw(f"has the rationale {shown(marks)} instead of one 0 or 1 for each of {len(example.words)} words")
+        raise Flaw(f"has the rationale {quotable(marks)} instead of one 0 or 1 for each of {len(example.words)} words")
     pairs = zip(example.words, marks, strict=True)
     parts = [list(group) for _, group in groupby(pairs, key=lambda pair: pair[0].part)]
-    return [run for part in parts for run in _tokens.runs([word for word, _ in part], [mark for _, mark in part])]
+    return [
+        run for part in parts for run in _tokens.marked_runs([word for word, _ in part], [mark for _, mark in part])
+    ]
 
 
 def _numbers(value: object) -> tuple[int, int, int]:
@@ -188,5 +190,5 @@ def _numbers(value: object) -> tuple[int, int, int]:
     if len(numbers) == _PLAIN_SPAN:
         numbers = [0, *numbers]
     if len(numbers) != _PLAIN_SPAN + 1 or any(type(number) is not int for number in numbers):
-        raise Flaw(f"has the span {shown(value)}; {A_SPAN}")
+        raise Flaw(f"has the span {quotable(value)}; {A_SPAN}")
     return numbers[0], numbers[1], numbers[2]

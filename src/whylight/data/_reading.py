@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import InputError
-from whylight.data._checks import Flaw, shown
+from whylight.data._checks import Flaw, quotable
 
 MAX_RECORD_BYTES = 64 * 2**20
 """Longest line, and largest document of its own file: ten million words."""
@@ -35,10 +35,10 @@ _BLOCK = 2**20
 
 def broken(path: Path, line: int, problem: object, *, unit: str = "line") -> InputError:
     """Build the error for one line of a file; `problem` continues the sentence."""
-    return InputError(f"{unit} {line} of '{shown(path)}' {problem}.")
+    return InputError(f"{unit} {line} of '{quotable(path)}' {problem}.")
 
 
-def find(folder: Path, *names: str, or_file: bool = False) -> Path:
+def find_file(folder: Path, *names: str, or_file: bool = False) -> Path:
     """Return the first of several files (names or patterns) that a folder holds.
 
     Args:
@@ -50,12 +50,12 @@ def find(folder: Path, *names: str, or_file: bool = False) -> Path:
         return folder
     if not folder.is_dir():
         what = "is a file" if folder.is_file() else "does not exist"
-        raise InputError(f"'{shown(folder)}' {what}; give the folder that holds {' or '.join(names)}.")
+        raise InputError(f"'{quotable(folder)}' {what}; give the folder that holds {' or '.join(names)}.")
     for name in names:
         for found in sorted(folder.glob(name)):
             if found.is_file():
                 return found
-    raise InputError(f"the folder '{shown(folder)}' holds no {' or '.join(names)}; give the folder that does.")
+    raise InputError(f"the folder '{quotable(folder)}' holds no {' or '.join(names)}; give the folder that does.")
 
 
 def inside(folder: Path, name: str) -> Path | None:
@@ -66,7 +66,7 @@ def inside(folder: Path, name: str) -> Path | None:
     except (OSError, ValueError, RuntimeError):  # no name of a file: too long, with a zero byte, a link to itself
         return None
     if not file.is_relative_to(root):
-        raise Flaw(f"names '{shown(name)}', which leads out of the folder '{shown(folder)}'")
+        raise Flaw(f"names '{quotable(name)}', which leads out of the folder '{quotable(folder)}'")
     return file if is_file else None
 
 
@@ -153,7 +153,7 @@ class Reading:
         with self._opened(path) as stream:
             content = stream.read(self.max_record_bytes + 1)
         if len(content) > self.max_record_bytes:
-            raise InputError(f"'{shown(path)}' {self.too_long()}.")
+            raise InputError(f"'{quotable(path)}' {self.too_long()}.")
         try:
             return content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -184,12 +184,12 @@ class Reading:
     def _opened(self, path: Path) -> Iterator[io.BufferedIOBase]:
         try:
             if not path.is_file():  # a pipe or a device would be read for ever
-                raise InputError(f"'{shown(path)}' is not a file.")
+                raise InputError(f"'{quotable(path)}' is not a file.")
             with io.BufferedReader(_Bounded(path, self), _BLOCK) as stream:
                 yield stream
         except (OSError, EOFError, zlib.error) as error:
             reason = getattr(error, "strerror", None) or error
-            raise InputError(f"'{shown(path)}' cannot be read: {shown(str(reason))}.") from None
+            raise InputError(f"'{quotable(path)}' cannot be read: {quotable(str(reason))}.") from None
 
 
 class _Bounded(io.RawIOBase):
@@ -209,9 +209,9 @@ class _Bounded(io.RawIOBase):
         self._total += found
         limits = self._limits
         if self._total > limits.max_file_bytes:
-            raise InputError(f"'{shown(self._path)}' {limits.too_large()}.")
+            raise InputError(f"'{quotable(self._path)}' {limits.too_large()}.")
         if self._packed and self._total > max(ALWAYS_UNPACKED, limits.max_expansion * self._file.tell()):
-            raise InputError(f"'{shown(self._path)}' {limits.too_packed()}.")
+            raise InputError(f"'{quotable(self._path)}' {limits.too_packed()}.")
         return found
 
     def close(self) -> None:
@@ -239,6 +239,6 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise Flaw(f"has the key '{shown(key)}' twice")
+            raise Flaw(f"has the key '{quotable(key)}' twice")
         found[key] = value
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import InputError
-from whylight.data._checks import Flaw, is_whole, shown
+from whylight.data._checks import Flaw, is_whole, quotable
 from whylight.data._columns import KNOWN, PLAIN, TEXTS, meant_by
 from whylight.data._reading import ALWAYS_UNPACKED, Reading
 
@@ -22,7 +22,7 @@ def unit(file: Path) -> str:
     return "row" if file.suffix == ".parquet" else "line"
 
 
-def rows(file: Path, reading: Reading) -> Iterator[tuple[int, Row]]:
+def table_rows(file: Path, reading: Reading) -> Iterator[tuple[int, Row]]:
     """Yield the rows of a file with their numbers."""
     if file.name.endswith((".jsonl", ".jsonl.gz")):
         found: Iterator[tuple[int, Row]] = reading.json_lines(file)
@@ -32,30 +32,30 @@ def rows(file: Path, reading: Reading) -> Iterator[tuple[int, Row]]:
         found = _parquet(file, reading)
     else:
         endings = ", ".join(ENDINGS)
-        raise InputError(f"'{shown(file)}' is of no kind that can be read; a data file ends in {endings}.")
+        raise InputError(f"'{quotable(file)}' is of no kind that can be read; a data file ends in {endings}.")
     empty = True
     for line, row in found:
         empty = False
         yield line, row
     if empty and not reading.dropped:
-        raise InputError(f"'{shown(file)}' holds no record.")
+        raise InputError(f"'{quotable(file)}' holds no record.")
 
 
 def _check_columns(file: Path, names: list[str]) -> None:
     """Refuse columns without a text, or two of one name."""
     if not any(name in TEXTS for name in names):
         close = next((name for name in names if meant_by(name) == "text"), None)
-        hint = f" Rename '{shown(close)}'." if close else ""
-        listed = shown(", ".join(names))
-        raise InputError(f"'{shown(file)}' has no column 'text'; its header is {listed}.{hint}")
+        hint = f" Rename '{quotable(close)}'." if close else ""
+        listed = quotable(", ".join(names))
+        raise InputError(f"'{quotable(file)}' has no column 'text'; its header is {listed}.{hint}")
     twice = next((one for one, other in pairwise(sorted(names)) if one == other), None)
     if twice is not None:
-        raise InputError(f"'{shown(file)}' has two columns '{shown(twice)}'; each needs a name of its own.")
+        raise InputError(f"'{quotable(file)}' has two columns '{quotable(twice)}'; each needs a name of its own.")
 
 
 def _table(file: Path, reading: Reading, *, delimiter: str) -> Iterator[tuple[int, Row]]:
     header: list[str] | None = None
-    for number, cells in _cells(file, reading, delimiter):
+    for number, cells in _delimited_cells(file, reading, delimiter):
         if header is None:
             header = cells
             _check_columns(file, header)
@@ -68,7 +68,7 @@ def _table(file: Path, reading: Reading, *, delimiter: str) -> Iterator[tuple[in
             yield number, dict(zip(header, cells, strict=True))
 
 
-def _cells(file: Path, reading: Reading, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _delimited_cells(file: Path, reading: Reading, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each row; a row whose quotes are broken ends the file, since nobody knows where it ends.
 
     Bytes that are not UTF-8 come out as half characters, so that the row can be refused rather than a line inside it.
@@ -81,7 +81,7 @@ def _cells(file: Path, reading: Reading, delimiter: str) -> Iterator[tuple[int, 
             cells = next(reader, None)
         except csv.Error as error:
             raise InputError(
-                f"'{shown(file)}' is not a table: {shown(str(error))} at line {reader.line_num}."
+                f"'{quotable(file)}' is not a table: {quotable(str(error))} at line {reader.line_num}."
             ) from None
         finally:
             csv.field_size_limit(limit)
@@ -100,24 +100,24 @@ def _parquet(file: Path, reading: Reading) -> Iterator[tuple[int, Row]]:
         with parquet.ParquetFile(file) as opened:
             names = list(opened.schema_arrow.names)
             _check_columns(file, names)
-            _check_size(file, opened.metadata, reading)
+            _check_unpacked_size(file, opened.metadata, reading)
         # a value that is repeated a million times is kept once
         with parquet.ParquetFile(file, read_dictionary=[name for name in names if name in PLAIN]) as opened:
             yield from _parquet_rows(file, opened, reading)
     except InputError:
         raise
     except (OSError, ValueError, NotImplementedError, OverflowError, KeyError, TypeError) as error:  # pyarrow's own
-        reason = shown(str(error).partition("\n")[0].rstrip("."))
-        raise InputError(f"'{shown(file)}' cannot be read as Parquet: {reason}.") from None
+        reason = quotable(str(error).partition("\n")[0].rstrip("."))
+        raise InputError(f"'{quotable(file)}' cannot be read as Parquet: {reason}.") from None
 
 
-def _check_size(file: Path, metadata: Any, reading: Reading) -> None:  # noqa: ANN401  an optional library
+def _check_unpacked_size(file: Path, metadata: Any, reading: Reading) -> None:  # noqa: ANN401  an optional library
     """Refuse a file whose pages unpack to too much; columns are not asked, since damaged ones end the process."""
     total = sum(int(metadata.row_group(i).total_byte_size) for i in range(metadata.num_row_groups))
     if total > reading.max_file_bytes:
-        raise InputError(f"'{shown(file)}' {reading.too_large()}.")
+        raise InputError(f"'{quotable(file)}' {reading.too_large()}.")
     if total > max(ALWAYS_UNPACKED, reading.max_expansion * file.stat().st_size):
-        raise InputError(f"'{shown(file)}' {reading.too_packed()}.")
+        raise InputError(f"'{quotable(file)}' {reading.too_packed()}.")
 
 
 def _parquet_rows(file: Path, opened: Any, reading: Reading) -> Iterator[tuple[int, Row]]:  # noqa: ANN401  as above
@@ -133,7 +133,7 @@ def _parquet_rows(file: Path, opened: Any, reading: Reading) -> Iterator[tuple[i
             sizes = [len(value) for value in row.values() if isinstance(value, str)]
             total += sum(sizes)
             if total > reading.max_file_bytes:
-                raise InputError(f"'{shown(file)}' {reading.too_large()}.")
+                raise InputError(f"'{quotable(file)}' {reading.too_large()}.")
             if max(sizes, default=0) > reading.max_record_bytes:
                 reading.drop(file, number, Flaw(reading.too_long()), unit="row")
             else:

@@ -9,7 +9,7 @@ from whylight.core.text import Span
 WHITE_SPACE = re.compile(r"\S+")
 
 
-def joined(tokens: Sequence[str], *, part: int = 0) -> tuple[str, tuple[Span, ...]]:
+def join_tokens(tokens: Sequence[str], *, part: int = 0) -> tuple[str, tuple[Span, ...]]:
     """Join tokens by one blank; return the text and the span of each token."""
     spans: list[Span] = []
     start = 0
@@ -29,7 +29,7 @@ def cover(tokens: Sequence[Span], start: int, end: int) -> Span:
     return Span(tokens[start].part, tokens[start].start, tokens[end - 1].end)
 
 
-def runs(tokens: Sequence[Span], marks: Sequence[object]) -> Iterator[Span]:
+def marked_runs(tokens: Sequence[Span], marks: Sequence[object]) -> Iterator[Span]:
     """Yield one span for every longest run of marked tokens."""
     for marked, group in groupby(range(len(tokens)), key=lambda i: bool(marks[i])):
         numbers = list(group)

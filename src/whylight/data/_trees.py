@@ -105,10 +105,12 @@ def carton(tree: Tree) -> list[Tree]:
     greatest: dict[int, int] = {}  # strength of a node and all below it; children come before their parents here
     for node in reversed(list(tree.nodes())):
         greatest[id(node)] = max(node.strength, *(greatest[id(child)] for child in node.children), 0)
-    return _first(tree, lambda node: node.strength > max((greatest[id(child)] for child in node.children), default=-1))
+    return _topmost(
+        tree, lambda node: node.strength > max((greatest[id(child)] for child in node.children), default=-1)
+    )
 
 
-def _first(tree: Tree, chosen: Callable[[Tree], bool]) -> list[Tree]:
+def _topmost(tree: Tree, chosen: Callable[[Tree], bool]) -> list[Tree]:
     """Return the first chosen nodes on the way down, in reading order; below them nothing is looked at."""
     found: list[Tree] = []
     stack = [tree]
@@ -124,7 +126,7 @@ def _first(tree: Tree, chosen: Callable[[Tree], bool]) -> list[Tree]:
 def class_phrases(tree: Tree, *, positive: bool, longest: float) -> list[Tree]:
     """Return the largest nodes with a label of the class and at most `longest` words; nodes inside them add no word."""
     sign = 1 if positive else -1
-    return _first(tree, lambda node: sign * (node.label - NEUTRAL) > 0 and node.end - node.start <= longest)
+    return _topmost(tree, lambda node: sign * (node.label - NEUTRAL) > 0 and node.end - node.start <= longest)
 
 
 def _unescaped(word: str) -> str:

@@ -27,7 +27,7 @@ from whylight.core.errors import InputError, SettingError
 from whylight.core.rationale import Rationale
 from whylight.core.text import Span, Text
 from whylight.data import _reading
-from whylight.data._checks import Flaw, label_of, shown
+from whylight.data._checks import Flaw, label_of, quotable
 from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
@@ -40,7 +40,7 @@ _COLUMNS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class CodedRow:
     """One row of an X file: a label, the pieces of text that it was given for, and where the row stands."""
 
     case: str
@@ -61,22 +61,24 @@ def codiesp(
     top: int | None = None,
 ) -> Dataset:
     """Spanish clinical cases with ICD-10 codes, multi-label, evidence for every code."""
-    root = _root(path)
+    root = _release_folder(path)
     cut = CATEGORY if level == "category" else None
     rows = _Rows(root, kind, cut, reading)
     labels = _label_names(rows, split, top=top)
     folder = root / split / "text_files"
-    by_case: dict[str, list[Mention]] = {file.stem: [] for file in sorted(folder.glob("*.txt"))}
+    by_case: dict[str, list[CodedRow]] = {file.stem: [] for file in sorted(folder.glob("*.txt"))}
     for mention in rows.mentions(split):
         if mention.case not in by_case:
-            rows.spoil(split, mention.case, mention.line, f"names the case '{shown(mention.case)}', which has no text")
+            rows.spoil(
+                split, mention.case, mention.line, f"names the case '{quotable(mention.case)}', which has no text"
+            )
         elif mention.label in labels:
             by_case[mention.case].append(mention)
     counts: Counter[str] = Counter()
     records: list[Record] = []
     for case, mentions in by_case.items():
         try:
-            text = _text(folder, case, reading)
+            text = _case_text(folder, case, reading)
             records += [] if case in rows.spoilt else [_record(case, text, mentions, counts)]
         except _Misplaced as flaw:
             rows.spoil(split, case, flaw.line, str(flaw))
@@ -88,7 +90,7 @@ def codiesp(
     return Dataset("codiesp", split, tuple(sorted(labels)), tuple(records), multi_label=True, notes=tuple(notes))
 
 
-def _root(path: Path) -> Path:
+def _release_folder(path: Path) -> Path:
     inner = path / "final_dataset_v4_to_publish"
     return inner if inner.is_dir() else path
 
@@ -111,7 +113,7 @@ class _Rows:
     reading: Reading
     spoilt: set[str] = field(default_factory=set)
 
-    def mentions(self, split: str, *, count: bool = True) -> Iterator[Mention]:
+    def mentions(self, split: str, *, count: bool = True) -> Iterator[CodedRow]:
         """Yield the mentions of a split; with `count`, broken rows spoil their case, else they are passed over."""
         file = self.table(split)
         for number, line in self.reading.aside(strict=True).lines(file):  # of a broken line nobody knows the case
@@ -134,22 +136,22 @@ class _Rows:
 
     def table(self, split: str) -> Path:
         """Return the X file of a split."""
-        return _reading.find(self.root / split, f"{split}X.tsv")
+        return _reading.find_file(self.root / split, f"{split}X.tsv")
 
-    def _mention(self, cells: list[str], line: int) -> Mention | None:
+    def _mention(self, cells: list[str], line: int) -> CodedRow | None:
         """Return the mention of a row, or None if it is of the other kind."""
         if len(cells) != _COLUMNS:
             raise Flaw(f"has {len(cells)} columns instead of {_COLUMNS}")
         case, found, code, annotated, offsets = cells
         if found not in KINDS.values():
-            raise Flaw(f"has the type '{shown(found)}' instead of {' or '.join(KINDS.values())}")
+            raise Flaw(f"has the type '{quotable(found)}' instead of {' or '.join(KINDS.values())}")
         if found != KINDS[self.kind]:
             return None
         try:
             pieces = tuple((int(begin), int(end)) for begin, end in map(str.split, offsets.split(";")))
         except ValueError:
-            raise Flaw(f"has the offsets '{shown(offsets)}' instead of 'begin end;...'") from None
-        return Mention(case, label_of(code[: self.cut]), annotated, pieces, line)
+            raise Flaw(f"has the offsets '{quotable(offsets)}' instead of 'begin end;...'") from None
+        return CodedRow(case, label_of(code[: self.cut]), annotated, pieces, line)
 
 
 def _label_names(rows: _Rows, split: str, *, top: int | None) -> frozenset[str]:
@@ -164,16 +166,16 @@ def _label_names(rows: _Rows, split: str, *, top: int | None) -> frozenset[str]:
     return frozenset(sorted(frequency, key=lambda label: (-frequency[label], label))[:top])
 
 
-def _text(folder: Path, case: str, reading: Reading) -> str:
+def _case_text(folder: Path, case: str, reading: Reading) -> str:
     try:
         file = _reading.inside(folder, f"{case}.txt")
     except Flaw as flaw:
-        raise InputError(f"the case '{shown(case)}' {flaw}.") from None
+        raise InputError(f"the case '{quotable(case)}' {flaw}.") from None
     if file is None:
-        raise InputError(f"the text of the case '{shown(case)}' is no file.")
+        raise InputError(f"the text of the case '{quotable(case)}' is no file.")
     text = reading.whole(file)
     if not text.strip():
-        raise InputError(f"the text of the case '{shown(case)}' is empty.")
+        raise InputError(f"the text of the case '{quotable(case)}' is empty.")
     return text
 
 
@@ -185,14 +187,14 @@ class _Misplaced(Flaw):
         self.line = line
 
 
-def _record(case: str, text: str, mentions: list[Mention], counts: Counter[str]) -> Record:
+def _record(case: str, text: str, mentions: list[CodedRow], counts: Counter[str]) -> Record:
     """Build one record; what does not fit is counted."""
     spans: dict[str, set[Span]] = {}
     for mention in mentions:
         pieces = [(begin, end) for begin, end in mention.pieces if begin != end]
         counts["empty pieces of evidence are dropped"] += len(mention.pieces) - len(pieces)
         if not all(0 <= begin < end <= len(text) and text[begin:end].strip() for begin, end in pieces):
-            problem = f"has an offset outside '{shown(case)}.txt', or one of white space alone"
+            problem = f"has an offset outside '{quotable(case)}.txt', or one of white space alone"
             raise _Misplaced(problem, mention.line)
         counts["mentions differ from their annotated text"] += _differs(text, mention.annotated, pieces)
         spans.setdefault(mention.label, set()).update(Span(0, begin, end) for begin, end in pieces)

@@ -9,7 +9,7 @@ from whylight.core.errors import InputError, SettingError
 from whylight.core.identity import digest
 from whylight.core.inputs import Input, JsonValue, numbers_of
 from whylight.core.rationale import Rationale
-from whylight.data._checks import shown
+from whylight.data._checks import quotable
 
 LOST = "not in the records: "
 """How a note begins that says what is in the files but not in the records; commands print these."""
@@ -99,7 +99,7 @@ class Dataset:
         """
 
         def key(record: Record) -> str:
-            return record.example.key if pairs else _first(record)
+            return record.example.key if pairs else _first_text(record)
 
         theirs = {key(record) for record in other}
         return tuple(record for record in self.records if key(record) in theirs)
@@ -112,7 +112,9 @@ class Dataset:
         gone = {record.id for record in shared}
         kept = tuple(record for record in self.records if record.id not in gone)
         if not kept:
-            raise InputError(f"every text of '{shown(self.name)}' ({shown(self.split)}) is in the other data too.")
+            raise InputError(
+                f"every text of '{quotable(self.name)}' ({quotable(self.split)}) is in the other data too."
+            )
         return self._with(kept, f"{LOST}{len(shared)} of {self.split} that are in {other.split} too: {named(shared)}")
 
     @property
@@ -126,12 +128,14 @@ class Dataset:
 
 def named(records: Sequence[Record]) -> str:
     """Name records in a sentence, the first few of them: the id and the beginning of the text of each."""
-    first = (f"'{shown(record.id)}' (\"{shown(' '.join(_first(record).split()))}\")" for record in records[:SHOWN])
+    first = (
+        f"'{quotable(record.id)}' (\"{quotable(' '.join(_first_text(record).split()))}\")" for record in records[:SHOWN]
+    )
     more = f" and {len(records) - SHOWN} more" if len(records) > SHOWN else ""
     return ", ".join(first) + more
 
 
-def _first(record: Record) -> str:
+def _first_text(record: Record) -> str:
     """Return what an example is known by; of a pair, its first text."""
     return record.example.key.partition("\0")[0]
 

@@ -42,7 +42,17 @@ from whylight.core.errors import SettingError
 from whylight.core.rationale import Rationale
 from whylight.core.text import Span, Text
 from whylight.data import _discharge_vocabulary as words
-from whylight.data._discharge_vocabulary import AFFIRMED, AGAIN, OTHERS, RESOLVED, Code, Context, Phrase, Piece, Slots
+from whylight.data._discharge_vocabulary import (
+    AFFIRMED,
+    AGAIN,
+    OTHERS,
+    RESOLVED,
+    Code,
+    Context,
+    NotePiece,
+    Phrase,
+    Slots,
+)
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
 
@@ -83,7 +93,7 @@ class Clause:
     """A clause, where it stands, and whether its phrases count; `None` if it has none."""
 
     section: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[NotePiece, ...]
     counts: bool | None = None
 
     def __len__(self) -> int:
@@ -121,8 +131,8 @@ def _record(name: str, *, length: int, evidence: Evidence, split: int, random: n
     woman = bool(random.random() < 0.5)  # noqa: PLR2004  half of them
     age = int(random.integers(24, 93))
     pronouns = {"he": "she", "his": "her", "him": "her"} if woman else {"he": "he", "his": "his", "him": "him"}
-    slots = {**words.vocabulary().slots, **{slot: [words.parts(text)] for slot, text in pronouns.items()}}
-    clauses = list(_mentioned(_plan(random), slots, random))
+    slots = {**words.vocabulary().slots, **{slot: [words.template_parts(text)] for slot, text in pronouns.items()}}
+    clauses = list(_mentioned(_drawn_mentions(random), slots, random))
     clauses += _neutral(clauses, slots, random, length=length)
     body = list(_body(clauses, random))
     rest = "".join(piece.text for piece in body)
@@ -131,12 +141,12 @@ def _record(name: str, *, length: int, evidence: Evidence, split: int, random: n
         text = head + rest
         if zlib.crc32(text.encode()) % len(SIZES) == split:
             break
-    found = _evidence(text, body, start=len(head), whole=evidence == "clause")
+    found = _evidence_spans(text, body, start=len(head), whole=evidence == "clause")
     rationales = {label: Rationale(tuple(sorted(spans))) for label, spans in sorted(found.items())}
     return Record(name, Text(text), tuple(rationales), rationales)
 
 
-def _plan(random: np.random.Generator) -> list[Mention]:
+def _drawn_mentions(random: np.random.Generator) -> list[Mention]:
     """Draw the codes that count and those that do not, and the wordings of each, in any order."""
     codes = _shuffled(words.vocabulary().codes, random)
     true: dict[str, Code] = {}
@@ -168,7 +178,7 @@ def _mentions(
     for code in codes:
         possible = tuple(status for status in statuses if code.resolves or status != RESOLVED)
         for _ in range(int(random.integers(*times, endpoint=True))):
-            yield Mention(code, words.draw(code.phrases, random), possible)
+            yield Mention(code, words.one_of(code.phrases, random), possible)
 
 
 def _mentioned(mentions: Sequence[Mention], slots: Slots, random: np.random.Generator) -> Iterator[Clause]:
@@ -181,7 +191,7 @@ def _mentioned(mentions: Sequence[Mention], slots: Slots, random: np.random.Gene
             second = _partner(first, waiting, context) if context.takes_two else None
             if context.status in first.statuses and (second is not None or not context.takes_two):
                 fitting.append((context, second))
-        context, second = words.draw(fitting, random)
+        context, second = words.one_of(fitting, random)
         phrases = {"x": _worded(first, context, slots, random)}
         if second is not None:
             waiting.remove(second)
@@ -199,7 +209,7 @@ def _partner(first: Mention, waiting: Sequence[Mention], context: Context) -> Me
     return None
 
 
-def _worded(mention: Mention, context: Context, slots: Slots, random: np.random.Generator) -> list[Piece]:
+def _worded(mention: Mention, context: Context, slots: Slots, random: np.random.Generator) -> list[NotePiece]:
     label = mention.code.name if context.status == AFFIRMED else None
     return list(words.fill(mention.phrase.parts, slots, random, label=label))
 
@@ -221,35 +231,35 @@ def _neutral(clauses: Sequence[Clause], slots: Slots, random: np.random.Generato
     return added
 
 
-def _body(clauses: Sequence[Clause], random: np.random.Generator) -> Iterator[Piece]:
+def _body(clauses: Sequence[Clause], random: np.random.Generator) -> Iterator[NotePiece]:
     """Yield the sections: clauses in any order, some of them two to a sentence."""
     numbers = itertools.count()
     for section, heading in words.vocabulary().headings.items():
-        yield Piece(f"\n{heading}:")
+        yield NotePiece(f"\n{heading}:")
         waiting = _shuffled([clause for clause in clauses if clause.section == section], random)
         while waiting:
             first = waiting.pop()
-            yield Piece(" ")
+            yield NotePiece(" ")
             yield from _numbered(first, next(numbers), capital=True)
             if waiting and section != BARE and random.random() < JOINED:
                 second = waiting.pop()
                 differs = second.counts is not None and first.counts != second.counts
-                yield Piece(", but " if differs and random.random() < BUT else "; ")
+                yield NotePiece(", but " if differs and random.random() < BUT else "; ")
                 yield from _numbered(second, next(numbers))
-            yield Piece(".")
+            yield NotePiece(".")
 
 
-def _numbered(clause: Clause, number: int, *, capital: bool = False) -> Iterator[Piece]:
+def _numbered(clause: Clause, number: int, *, capital: bool = False) -> Iterator[NotePiece]:
     for i, piece in enumerate(clause.pieces):
         text = piece.text[0].upper() + piece.text[1:] if capital and not i else piece.text
         yield replace(piece, text=text, clause=number)
 
 
-def _evidence(text: str, body: Sequence[Piece], *, start: int, whole: bool) -> dict[str, set[Span]]:
+def _evidence_spans(text: str, body: Sequence[NotePiece], *, start: int, whole: bool) -> dict[str, set[Span]]:
     """Find the evidence of every label in the text, where the body starts at a character; or the `whole` clauses."""
     spans: dict[str, set[Span]] = {}
     clauses: dict[int | None, tuple[int, int]] = {}
-    placed: list[tuple[Piece, Span]] = []
+    placed: list[tuple[NotePiece, Span]] = []
     for piece in body:
         end = start + len(piece.text)
         if text[start:end] != piece.text:

@@ -11,7 +11,7 @@ from pathlib import Path
 from whylight.core.errors import unknown
 from whylight.core.text import Text
 from whylight.data import _reading
-from whylight.data._checks import Flaw, shown
+from whylight.data._checks import Flaw, quotable
 from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
@@ -23,7 +23,7 @@ _HEADERS = ("text;label_name", "text;label")
 @corpus(cite="saravia2018", splits=("train", "dev", "test"))
 def emotion(path: Path, split: str, reading: Reading) -> Dataset:
     """Tweets with six emotions."""
-    file = _reading.find(path, *(("val.txt", "dev.txt") if split == "dev" else (f"{split}.txt",)))
+    file = _reading.find_file(path, *(("val.txt", "dev.txt") if split == "dev" else (f"{split}.txt",)))
     records = []
     for number, line in reading.lines(file):
         if number == 1 and line.strip() in _HEADERS:
@@ -40,5 +40,5 @@ def _record(line: str, *, name: str) -> Record:
     if not separator or not text.strip():
         raise Flaw("is not 'text;label'")
     if label.strip() not in LABELS:
-        raise Flaw(f"has an {str(unknown('label', shown(label), LABELS)).rstrip('.')}")
+        raise Flaw(f"has an {str(unknown('label', quotable(label), LABELS)).rstrip('.')}")
     return Record(name, Text(text.strip()), (label.strip(),))

@@ -28,7 +28,7 @@ from whylight.core.errors import InputError
 from whylight.core.rationale import Rationale
 from whylight.core.text import Span, Text
 from whylight.data import _reading, _tokens
-from whylight.data._checks import Flaw, add, label_of, name_of, shown, text_of
+from whylight.data._checks import Flaw, add, label_of, name_of, quotable, visible_text
 from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
@@ -43,18 +43,18 @@ Row = dict[str, Any]
 @corpus(cite="deyoung2020", splits=tuple(FILES))
 def eraser(path: Path, split: str, reading: Reading, *, query: Literal["auto", "pair", "ignore"] = "auto") -> Dataset:
     """Any ERASER folder with one document a record, such as the movie reviews."""
-    file = _reading.find(path, FILES[split])
-    rows = _rows(path, split, reading)
+    file = _reading.find_file(path, FILES[split])
+    rows = _rows_by_split(path, split, reading)
     every = [row for some in rows.values() for _, row in some]
     queries = {row["query"] for row in every if isinstance(row.get("query"), str)}
     as_pair = query == "pair" or (query == "auto" and len(queries) > 1)
-    documents = _documents(path, reading.aside())
+    documents = _listed_documents(path, reading.aside())
     records: dict[str, Record] = {}
     counts: Counter[str] = Counter()
     for number, row in rows[split]:
         try:
             evidences = _evidences(row)
-            text = _text(_document_identifier(row, evidences), documents, path, reading)
+            text = _document_text(_document_identifier(row, evidences), documents, path, reading)
             own = Counter[str]()
             record = _record(row, evidences, text, as_pair=as_pair, counts=own)
             add(records, record.id, record)
@@ -67,7 +67,7 @@ def eraser(path: Path, split: str, reading: Reading, *, query: Literal["auto", "
     return Dataset("eraser", split, labels, tuple(records.values()), notes=tuple(notes))
 
 
-def _rows(path: Path, split: str, reading: Reading) -> dict[str, list[tuple[int, Row]]]:
+def _rows_by_split(path: Path, split: str, reading: Reading) -> dict[str, list[tuple[int, Row]]]:
     """Return the rows of every split that is there; only what is broken in the one asked for counts as dropped."""
     return {
         s: list((reading if s == split else reading.aside()).json_lines(path / name))
@@ -76,7 +76,7 @@ def _rows(path: Path, split: str, reading: Reading) -> dict[str, list[tuple[int,
     }
 
 
-def _documents(path: Path, reading: Reading) -> Mapping[str, object]:
+def _listed_documents(path: Path, reading: Reading) -> Mapping[str, object]:
     """Return the documents of `docs.jsonl`; those of a `docs` folder are read when they are needed."""
     file = path / "docs.jsonl"
     if not file.is_file():
@@ -125,20 +125,20 @@ def _label(row: Row) -> str:
     return SENTIMENT.get(name, name)
 
 
-def _text(identifier: str, documents: Mapping[str, object], path: Path, reading: Reading) -> str:
+def _document_text(identifier: str, documents: Mapping[str, object], path: Path, reading: Reading) -> str:
     if identifier in documents:
-        return text_of(documents[identifier], "document")
+        return visible_text(documents[identifier], "document")
     file = _reading.inside(path / "docs", identifier)
     if file is None:
-        raise Flaw(f"names the document '{shown(identifier)}', which is neither in docs/ nor in docs.jsonl")
-    return text_of(reading.whole(file), "document")
+        raise Flaw(f"names the document '{quotable(identifier)}', which is neither in docs/ nor in docs.jsonl")
+    return visible_text(reading.whole(file), "document")
 
 
 def _document_identifier(row: Row, evidences: list[Row]) -> str:
     """Return the one document that a record is about."""
     listed = row.get("docids") or []
     if not isinstance(listed, list):
-        raise Flaw(f"has the 'docids' {shown(listed)} instead of a list")
+        raise Flaw(f"has the 'docids' {quotable(listed)} instead of a list")
     named = {name_of(name, "docid") for name in (*listed, *(evidence.get("docid") for evidence in evidences))}
     if len(named) > 1:
         raise Flaw(f"is about {len(named)} documents; only ERASER tasks with one document a record are read")
@@ -149,12 +149,12 @@ def _span(tokens: tuple[Span, ...], evidence: Row) -> Span | None:
     """Return the characters of an evidence, or None if it marks nothing."""
     start, end = evidence.get("start_token"), evidence.get("end_token")
     if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(tokens):
-        raise Flaw(f"marks the tokens {shown(start)} to {shown(end)}; its document has {len(tokens)}")
+        raise Flaw(f"marks the tokens {quotable(start)} to {quotable(end)}; its document has {len(tokens)}")
     return _tokens.cover(tokens, start, end) if start < end else None
 
 
 def _example(text: str, tokens: tuple[Span, ...], query: object) -> Text:
     if query is None or query == "":
         return Text(text, words=tokens)
-    query = text_of(query, "query")
+    query = visible_text(query, "query")
     return Text(text, query, words=(*tokens, *_tokens.found(query, part=1, pattern=TOKEN)))

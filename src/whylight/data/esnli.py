@@ -20,7 +20,7 @@ from whylight.core.errors import unknown
 from whylight.core.rationale import Rationale
 from whylight.core.text import Span, Text
 from whylight.data import _reading, _tokens
-from whylight.data._checks import Flaw, add, name_of, shown, text_of
+from whylight.data._checks import Flaw, add, name_of, quotable, visible_text
 from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
@@ -32,7 +32,7 @@ _PARTS = ("premise", "hypothesis")
 @corpus(cite="camburu2018", splits=("train", "dev", "test"))
 def esnli(path: Path, split: str, reading: Reading) -> Dataset:
     """Sentence pairs of e-SNLI with highlighted words."""
-    file = _reading.find(path, f"{split}_highlights*.jsonl", f"{split}*.jsonl")
+    file = _reading.find_file(path, f"{split}_highlights*.jsonl", f"{split}*.jsonl")
     records: dict[str, Record] = {}
     counts: Counter[str] = Counter()
     for number, row in reading.json_lines(file):
@@ -49,16 +49,16 @@ def esnli(path: Path, split: str, reading: Reading) -> Dataset:
 def _record(row: dict[str, Any], *, name: str, counts: Counter[str]) -> Record:
     label = row.get("label")
     if label not in LABELS:
-        raise Flaw(f"has an {str(unknown('label', shown(label), LABELS)).rstrip('.')}")
+        raise Flaw(f"has an {str(unknown('label', quotable(label), LABELS)).rstrip('.')}")
     texts: list[str] = []
     words: list[Span] = []
     marked: list[Span] = []
     for part, key in enumerate(_PARTS):
         tokens, marks = _sentence(row, key, counts)
-        text, spans = _tokens.joined(tokens, part=part)
-        texts.append(text_of(text, key))
+        text, spans = _tokens.join_tokens(tokens, part=part)
+        texts.append(visible_text(text, key))
         words += spans
-        marked += _tokens.runs(spans, marks)
+        marked += _tokens.marked_runs(spans, marks)
     rationales = {label: Rationale(tuple(marked))} if marked else {}
     return Record(name, Text(texts[0], texts[1], words=tuple(words)), (label,), rationales)
 

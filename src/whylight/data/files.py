@@ -39,11 +39,11 @@ from typing import Any, Literal
 from whylight.core.errors import InputError, unknown
 from whylight.core.rationale import Vote
 from whylight.core.text import Text
-from whylight.data._checks import Flaw, add, label_of, name_of, shown, text_of
+from whylight.data._checks import Flaw, add, label_of, name_of, quotable, visible_text
 from whylight.data._columns import Columns
 from whylight.data._marks import Marks, listed, located, own_words
 from whylight.data._reading import Reading
-from whylight.data._tables import ENDINGS, rows, unit
+from whylight.data._tables import ENDINGS, table_rows, unit
 from whylight.data.dataset import LOST, Dataset, Record
 from whylight.data.registry import corpus
 
@@ -68,16 +68,18 @@ def files(
     file = path if path.is_file() else _file_of_split(path, names)
     marks = Marks(vote, keep_going=invalid == "drop", counts=Counter())
     found = _File(names, Columns(frozenset(form for name in ignore.split(",") for form in (name, name.strip()))), marks)
-    for line, row in rows(file, reading):
+    for line, row in table_rows(file, reading):
         try:
             found.take(line, found.columns.read(row))
         except InputError as flaw:
             reading.drop(file, line, flaw, unit=unit(file))
     if not found.records and found.splits and not found.splits & {*names}:
-        raise unknown(f"split of '{shown(file)}'", shown(split), [shown(one) for one in sorted(found.splits)[:20]])
+        raise unknown(
+            f"split of '{quotable(file)}'", quotable(split), [quotable(one) for one in sorted(found.splits)[:20]]
+        )
     notes = [f"{count} {what}" for what, count in marks.counts.items() if count]
     if file == path and not found.splits:
-        notes.append(f"the file is read whole; the split '{shown(split)}' is only its name")
+        notes.append(f"the file is read whole; the split '{quotable(split)}' is only its name")
     notes += [f"{LOST}{note}" for note in [found.columns.note] if note]
     title = file.name.removesuffix(".gz").rpartition(".")[0] if file == path else path.name
     records = tuple(found.records.values())
@@ -121,13 +123,13 @@ class _File:
 def _file_of_split(folder: Path, names: tuple[str, ...]) -> Path:
     """Return the file of a split in a folder that has one file a split."""
     if not folder.is_dir():
-        raise InputError(f"'{shown(folder)}' is neither a file nor a folder.")
+        raise InputError(f"'{quotable(folder)}' is neither a file nor a folder.")
     there = {file.name.partition(".")[0]: file for file in sorted(folder.iterdir()) if file.name.endswith(ENDINGS)}
     if not there:
-        raise InputError(f"the folder '{shown(folder)}' holds no data file; one ends in {', '.join(ENDINGS)}.")
+        raise InputError(f"the folder '{quotable(folder)}' holds no data file; one ends in {', '.join(ENDINGS)}.")
     chosen = next((there[name] for name in names if name in there), None)
     if chosen is None:
-        raise unknown(f"split of '{shown(folder)}'", shown(names[0]), [shown(name) for name in [*there][:20]])
+        raise unknown(f"split of '{quotable(folder)}'", quotable(names[0]), [quotable(name) for name in [*there][:20]])
     return chosen
 
 
@@ -140,8 +142,8 @@ def example_of(row: Row) -> Text:
         row = {**row, "pair": " ".join(pair_words)}
     if not isinstance(row.get("text"), str):
         raise Flaw("has no 'text' that is a string; a record needs 'text' and 'label' (or 'labels')")
-    text = text_of(row["text"], "text")
-    pair = text_of(row["pair"], "pair") if "pair" in row else None
+    text = visible_text(row["text"], "text")
+    pair = visible_text(row["pair"], "pair") if "pair" in row else None
     if not words:
         return Text(text, pair)
     if pair is not None and not pair_words:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import InputError, unknown
-from whylight.data._checks import Flaw, label_of, shown
+from whylight.data._checks import Flaw, label_of, quotable
 from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.files import example_of, label_order
@@ -62,7 +62,7 @@ def _loaded(library: Any, name: str, subset: str | None) -> Mapping[str, Any]:  
     try:
         found = library.load_from_disk(name) if on_disk.is_file() else library.load_dataset(name, subset)
     except (OSError, ValueError, RuntimeError) as error:
-        reason = shown((str(error).splitlines() or [type(error).__name__])[0].rstrip("."))
+        reason = quotable((str(error).splitlines() or [type(error).__name__])[0].rstrip("."))
         raise InputError(f"'hf:{name}' cannot be loaded: {reason}.") from None
     return dict(found)
 
@@ -92,5 +92,5 @@ def _gold(value: object, names: list[str] | None) -> tuple[str, ...]:
     if names is None:
         return (str(value) if isinstance(value, bool) else label_of(value),)
     if type(value) is not int or not 0 <= value < len(names):
-        raise Flaw(f"has the label {shown(value)}, which is none of {len(names)} classes")
+        raise Flaw(f"has the label {quotable(value)}, which is none of {len(names)} classes")
     return (names[value],)

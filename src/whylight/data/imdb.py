@@ -17,7 +17,7 @@ from typing import Any
 from whylight.core.errors import InputError
 from whylight.core.text import Text
 from whylight.data import _reading
-from whylight.data._checks import Flaw, add, name_of, shown, text_of
+from whylight.data._checks import Flaw, add, name_of, quotable, visible_text
 from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
@@ -32,7 +32,7 @@ _BREAKS = re.compile(r"(?<!\s)(?:\s*<br\s*/?>\s*)+")
 def imdb(path: Path, split: str, reading: Reading, *, clean: bool = False) -> Dataset:
     """IMDB reviews, two classes."""
     original = path / split
-    found = _folders(original, reading) if original.is_dir() else _json(path, split, reading)
+    found = _folders(original, reading) if original.is_dir() else _json_reviews(path, split, reading)
     records: dict[str, Record] = {}
     for file, number, row in found:
         try:
@@ -48,14 +48,14 @@ def imdb(path: Path, split: str, reading: Reading, *, clean: bool = False) -> Da
 def _record(row: Row, *, clean: bool, number: int) -> Record:
     if row.get("label") not in tuple(_NAMES) or not isinstance(row.get("text"), str):
         raise Flaw("is not {'text': ..., 'label': 'pos' or 'neg'}")
-    text = text_of(_BREAKS.sub(" ", row["text"]) if clean else row["text"], "text")
+    text = visible_text(_BREAKS.sub(" ", row["text"]) if clean else row["text"], "text")
     return Record(name_of(row.get("id", number), "id"), Text(text), (_NAMES[row["label"]],))
 
 
 def _folders(folder: Path, reading: Reading) -> Iterator[tuple[Path, int, Row]]:
     for label in _NAMES:
         if not (folder / label).is_dir():
-            raise InputError(f"the folder '{shown(folder)}' holds no '{label}'; it needs 'pos' and 'neg'.")
+            raise InputError(f"the folder '{quotable(folder)}' holds no '{label}'; it needs 'pos' and 'neg'.")
         for file in sorted((folder / label).glob("*.txt")):
             try:
                 _reading.inside(folder / label, file.name)
@@ -66,7 +66,7 @@ def _folders(folder: Path, reading: Reading) -> Iterator[tuple[Path, int, Row]]:
                 yield file, 1, {"id": f"{folder.name}/{label}/{file.stem}", "text": text, "label": label}
 
 
-def _json(path: Path, split: str, reading: Reading) -> Iterator[tuple[Path, int, Row]]:
-    file = _reading.find(path, f"{split}*.jsonl", f"{split}*.jsonl.gz")
+def _json_reviews(path: Path, split: str, reading: Reading) -> Iterator[tuple[Path, int, Row]]:
+    file = _reading.find_file(path, f"{split}*.jsonl", f"{split}*.jsonl.gz")
     for number, row in reading.json_lines(file):
         yield file, number, row

@@ -10,7 +10,7 @@ from typing import Any
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.registry import Setting
 from whylight.data import _reading as bounds
-from whylight.data._checks import shown
+from whylight.data._checks import quotable
 from whylight.data._reading import Reading
 from whylight.data.dataset import LOST, Dataset
 from whylight.data.registry import CORPORA
@@ -44,22 +44,22 @@ def dataset(spec: str | Path, /, *, split: str = "test", drop_broken: bool = Fal
     splits = chosen.facts["splits"]
     if splits and split not in splits:
         raise unknown(f"split of '{name}'", split, splits)
-    reading = _reading({"drop_broken": drop_broken, **{n: settings.pop(n) for n in BOUNDS if n in settings}})
+    reading = _reading_rules({"drop_broken": drop_broken, **{n: settings.pop(n) for n in BOUNDS if n in settings}})
     takes = (path, split, reading) if Reading in chosen.consumes else (path, split)
     if reading.drop_broken and chosen.facts["needs_path"] and Reading not in chosen.consumes:
         raise SettingError(f"the corpus '{name}' cannot leave out broken records.")
     try:
         loaded: Dataset = chosen.function(*takes, **chosen.complete_settings(settings))
     except OSError as error:
-        where = shown(Path(str(error.filename or path)))
-        raise InputError(f"'{where}' cannot be read: {error.strerror or shown(str(error))}.") from None
+        where = quotable(Path(str(error.filename or path)))
+        raise InputError(f"'{where}' cannot be read: {error.strerror or quotable(str(error))}.") from None
     if not loaded.records:
         why = f": {reading.named[0]}" if reading.named else ""
-        raise InputError(f"there is no record in the split '{shown(split)}' of '{shown(str(spec))}'{why}.")
+        raise InputError(f"there is no record in the split '{quotable(split)}' of '{quotable(str(spec))}'{why}.")
     return _noted(loaded, reading)
 
 
-def _reading(given: Mapping[str, object]) -> Reading:
+def _reading_rules(given: Mapping[str, object]) -> Reading:
     """Return how files are read, from what the user said."""
     kinds: dict[str, Setting] = {"drop_broken": Setting("drop_broken", bool, default=False)}
     kinds |= {name: Setting(name, int, default) for name, default in BOUNDS.items()}
@@ -84,7 +84,7 @@ def _which(spec: str | Path) -> tuple[str, Path]:
         if _NAME.fullmatch(name) and not there:
             raise unknown("corpus", name, known)
     if not there:
-        raise InputError(f"there is no file or folder '{shown(text)}'.")
+        raise InputError(f"there is no file or folder '{quotable(text)}'.")
     return "files", Path(text)
 
 
@@ -99,7 +99,9 @@ def _noted(loaded: Dataset, reading: Reading) -> Dataset:
     """Add the notes that hold for every corpus: what was dropped, no labels, or one class only."""
     twice = [name for name, count in Counter(record.id for record in loaded).items() if count > 1]
     if twice:
-        raise InputError(f"two records of '{shown(loaded.name)}' have the id '{shown(twice[0])}'; ids are unique.")
+        raise InputError(
+            f"two records of '{quotable(loaded.name)}' have the id '{quotable(twice[0])}'; ids are unique."
+        )
     notes = list(loaded.notes)
     if reading.dropped:
         more = f"; and {reading.dropped - len(reading.named)} more" if reading.dropped > len(reading.named) else ""
@@ -108,5 +110,5 @@ def _noted(loaded: Dataset, reading: Reading) -> Dataset:
     if not classes:
         notes.append("the records have no gold label")
     elif len(classes) == 1 and not loaded.multi_label:
-        notes.append(f"every labelled record has the label '{shown(min(classes))}'")
+        notes.append(f"every labelled record has the label '{quotable(min(classes))}'")
     return replace(loaded, notes=tuple(notes))

@@ -108,13 +108,13 @@ def _record(
         filler = [Unit((word,)) for word in random.choice(FILLER, size=length - taken)]
         units = [*evidence, *filler]
         units = [units[i] for i in random.permutation(len(units))]
-        text, words = _tokens.joined([str(word) for unit in units for word in unit.words])
+        text, words = _tokens.join_tokens([str(word) for unit in units for word in unit.words])
         if zlib.crc32(text.encode()) % len(SPLITS) == split:
             break
     owners = [unit.label for unit in units for _ in unit.words]
     rationales = {}
     for label in gold:
-        spans = tuple(_tokens.runs(words, [owner == label for owner in owners]))
+        spans = tuple(_tokens.marked_runs(words, [owner == label for owner in owners]))
         if spans:
             rationales[label] = Rationale(spans)
     return Record(name, Text(text, words=words), gold, rationales)
@@ -127,8 +127,8 @@ def _classes(label: str, variant: Variant, random: np.random.Generator) -> list[
     if variant == "negated":
         other = next(name for name in CLASSES if name != label)
         if random.random() < 0.5:  # noqa: PLR2004  half the documents
-            return [Unit((NOT, _draw(CLASSES[other], random)), label)]
-        return [Unit((_draw(CLASSES[label], random),), label), _idle_not(random)]
+            return [Unit((NOT, _random_word(CLASSES[other], random)), label)]
+        return [Unit((_random_word(CLASSES[label], random),), label), _idle_not(random)]
     return _triggers(CLASSES[label], label, variant, random)
 
 
@@ -142,7 +142,7 @@ def _topics(gold: tuple[str, ...], variant: Variant, random: np.random.Generator
         elif label in gold:
             units += _triggers(words, label, variant, random)
         elif variant == "negated" and random.random() < 0.5:  # noqa: PLR2004  half of them
-            units.append(Unit((NOT, _draw(words, random))))
+            units.append(Unit((NOT, _random_word(words, random))))
             negations += 1
     if variant == "negated" and not negations:
         units.append(_idle_not(random))
@@ -156,12 +156,12 @@ def _triggers(words: Sequence[str], label: str, variant: Variant, random: np.ran
 
 def _pair(words: Sequence[str], label: str, random: np.random.Generator, *, true: bool) -> list[Unit]:
     """Return both words as evidence for a true label, or one of them for a false one."""
-    return [Unit((word,), label) for word in words] if true else [Unit((_draw(words, random),))]
+    return [Unit((word,), label) for word in words] if true else [Unit((_random_word(words, random),))]
 
 
 def _idle_not(random: np.random.Generator) -> Unit:
-    return Unit((NOT, _draw(FILLER, random)))
+    return Unit((NOT, _random_word(FILLER, random)))
 
 
-def _draw(words: Sequence[str], random: np.random.Generator) -> str:
+def _random_word(words: Sequence[str], random: np.random.Generator) -> str:
     return str(random.choice(list(words)))

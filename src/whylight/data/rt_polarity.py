@@ -30,7 +30,7 @@ def rt_polarity(path: Path, split: str, reading: Reading, *, split_seed: int = 2
     """Rotten Tomatoes sentences, two classes, with a seeded 80/10/10 split of our own."""
     records: list[Record] = []
     for suffix, label in zip(("neg", "pos"), LABELS, strict=True):
-        file = _reading.find(path, f"rt-polarity.{suffix}", f"rt-polarity.{suffix}.txt")
+        file = _reading.find_file(path, f"rt-polarity.{suffix}", f"rt-polarity.{suffix}.txt")
         sentences = [(n, line.strip()) for n, line in reading.lines(file, encoding="windows-1252")]
         order = np.random.default_rng(split_seed).permutation(len(sentences))
         first, last = (round(share * len(sentences)) for share in SHARES[split])

@@ -39,7 +39,7 @@ _NOTES = {
 @corpus(cite="socher2013", splits=("train", "dev", "test"))
 def sst(path: Path, split: str, reading: Reading, *, rationale: Literal["carton", "phrases"] = "carton") -> Dataset:
     """Stanford Sentiment Treebank, two classes, with rationales from its trees."""
-    file = _reading.find(path, f"{split}.txt")
+    file = _reading.find_file(path, f"{split}.txt")
     records: list[Record] = []
     neutral = 0
     for number, line in reading.lines(file):
@@ -57,7 +57,7 @@ def sst(path: Path, split: str, reading: Reading, *, rationale: Literal["carton"
 
 
 def _record(tree: _trees.Tree, *, name: str, rule: str) -> Record:
-    text, words = _tokens.joined(tree.leaves)
+    text, words = _tokens.join_tokens(tree.leaves)
     positive = tree.label > _trees.NEUTRAL
     if rule == "carton":
         nodes = [phrase for phrase in _trees.carton(tree) if phrase.strength]

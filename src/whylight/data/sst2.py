@@ -12,7 +12,7 @@ from pathlib import Path
 
 from whylight.core.text import Text
 from whylight.data import _reading, _tokens
-from whylight.data._checks import Flaw, shown, text_of
+from whylight.data._checks import Flaw, quotable, visible_text
 from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
@@ -22,7 +22,7 @@ from whylight.data.sst import LABELS
 @corpus(cite="wang2019", splits=("train", "dev", "test"))
 def sst2(path: Path, split: str, reading: Reading) -> Dataset:
     """GLUE SST-2, two classes; its test split has no labels."""
-    file = _reading.find(path, f"{split}.tsv")
+    file = _reading.find_file(path, f"{split}.tsv")
     rows = ((number, line.split("\t")) for number, line in reading.lines(file))
     _, header = next(rows, (1, []))
     if "sentence" not in header:
@@ -41,7 +41,7 @@ def _record(header: list[str], cells: list[str], *, name: str) -> Record:
         raise Flaw(f"has {len(cells)} columns; its header has {len(header)}")
     row = dict(zip(header, cells, strict=True))
     if row.get("label", "0") not in ("0", "1"):
-        raise Flaw(f"has the label '{shown(row['label'])}'; it must be 0 or 1")
-    text = text_of(row["sentence"].strip(), "sentence")
+        raise Flaw(f"has the label '{quotable(row['label'])}'; it must be 0 or 1")
+    text = visible_text(row["sentence"].strip(), "sentence")
     labels = (LABELS[int(row["label"])],) if "label" in row else ()
     return Record(name, Text(text, words=_tokens.found(text)), labels)

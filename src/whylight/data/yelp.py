@@ -14,7 +14,7 @@ from pathlib import Path
 
 from whylight.core.text import Text
 from whylight.data import _reading
-from whylight.data._checks import Flaw, text_of
+from whylight.data._checks import Flaw, visible_text
 from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
@@ -28,7 +28,7 @@ _QUOTES = re.compile(r'\\\s*"{1,2}')
 @corpus(cite="zhang2015", splits=("test",))
 def yelp(path: Path, split: str, reading: Reading, *, clean: bool = False) -> Dataset:
     """Yelp reviews, two classes; 1000 test reviews."""
-    file = _reading.find(path, "yelp", "yelp.txt", or_file=True)
+    file = _reading.find_file(path, "yelp", "yelp.txt", or_file=True)
     records = []
     for number, line in reading.lines(file):
         try:
@@ -42,7 +42,7 @@ def _record(line: str, *, name: str, clean: bool) -> Record:
     match = _LINE.fullmatch(line.strip())
     if match is None:
         raise Flaw("is not 'label text' with a label of 0 or 1")
-    text = text_of(_cleaned(match[2]) if clean else match[2], "text")
+    text = visible_text(_cleaned(match[2]) if clean else match[2], "text")
     return Record(name, Text(text), (LABELS[int(match[1])],))
 
 

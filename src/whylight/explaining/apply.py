@@ -49,10 +49,10 @@ def apply(case: Case, spec: Spec, settings: Settings, request: Request) -> Appli
     n_targets, specific = len(request.targets), bool(spec.facts["class_specific"])
     scores, gap = np.zeros((n_targets, case.encoded.n_features)), np.zeros(n_targets)
     promised, signed, notes = True, bool(spec.facts["signed"]), list[str]()
-    for part in provide.parts(case, spec, request):
+    for part in provide.viewed_parts(case, spec, request):
         specific = specific or any(view.class_specific for view in part.views)
         settings = _resolved(settings, part.views)
-        own = _scores(spec, part.views, settings)
+        own = _method_scores(spec, part.views, settings)
         expected = (part.targets.stop - part.targets.start if specific else 1, len(part.features))
         if own.values.shape != expected:
             raise ModelError(f"'{spec.name}' returned shape {own.values.shape} instead of {expected}.")
@@ -77,7 +77,7 @@ def large_gaps(applied: Applied) -> list[tuple[int, float, float]]:
     return found
 
 
-def _scores(spec: Spec, views: tuple[View, ...], settings: Settings) -> Scores:
+def _method_scores(spec: Spec, views: tuple[View, ...], settings: Settings) -> Scores:
     """Run a method; plain numbers are scores of which there is no more to say."""
     found = spec.function(*views, **settings)
     own = found if isinstance(found, Scores) else Scores(found)

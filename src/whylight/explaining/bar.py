@@ -15,7 +15,7 @@ from whylight.core.estimate import Estimate, Item
 from whylight.core.limits import limited
 from whylight.core.printable import one_line
 from whylight.core.progress import Listener, hearing, listening
-from whylight.explaining.console import Console, complain, words
+from whylight.explaining.console import Console, complain, text_column
 
 PATIENCE = 2.0
 """Seconds before a bar appears."""
@@ -37,7 +37,7 @@ def progress_bar(total: int, *, shown: bool, plan: Sequence[Item] | None = None)
     """
     with limited() as limits:
         bar = _Bar(total) if shown and sys.stderr.isatty() else None
-        say = None if not shown else _write if bar is None else bar.say
+        say = None if not shown else _write_line if bar is None else bar.say
         ears = _Ears(Estimate([("", 1)] * total if plan is None else plan, limits, say=say), bar)
         try:
             with listening(ears):
@@ -47,7 +47,7 @@ def progress_bar(total: int, *, shown: bool, plan: Sequence[Item] | None = None)
                 bar.stop()
 
 
-def _write(sentence: str) -> None:
+def _write_line(sentence: str) -> None:
     complain(sentence)
 
 
@@ -79,9 +79,9 @@ class _Bar:
 
     def __init__(self, total: int) -> None:
         self._progress = Progress(
-            words("{task.description}"),
+            text_column("{task.description}"),
             BarColumn(),
-            words("{task.fields[number]}/{task.total:.0f}, {task.fields[steps]:,} steps"),
+            text_column("{task.fields[number]}/{task.total:.0f}, {task.fields[steps]:,} steps"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=Console(stderr=True),

@@ -54,6 +54,6 @@ def complain(text: str) -> None:
     sys.stderr.write(f"whylight: {one_line(text)}\n")
 
 
-def words(template: str) -> TextColumn:
+def text_column(template: str) -> TextColumn:
     """Return a column of a progress bar that shows text, such as `{task.description}`."""
     return TextColumn(template, markup=False)

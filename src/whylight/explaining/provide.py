@@ -30,7 +30,7 @@ Views = dict[type[View], View]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class ViewedPart:
     """The views of one stretch of the input, and how its scores enter the whole.
 
     Attributes:
@@ -48,12 +48,12 @@ class Part:
     targets: slice
 
 
-def parts(case: Case, spec: Spec, request: Request) -> Iterator[Part]:
+def viewed_parts(case: Case, spec: Spec, request: Request) -> Iterator[ViewedPart]:
     """Yield the views that a method needs, one part after the other."""
     alone = case.long == "segments"
     if len(case.encoded.windows) <= 1 or (not alone and all(kind.joined == "whole" for kind in spec.consumes)):
         for views, targets in _views(case.classifier, case.encoded, spec, request):
-            yield _whole(case, views, targets)
+            yield _whole_part(case, views, targets)
     elif alone:
         yield from _segments(case, spec, request)
     else:
@@ -74,18 +74,18 @@ def game(case: Case, request: Request, removal: Removal) -> Game:
     return game_of(case.classifier, case.encoded, replace(request, removal=removal, cache=case.cache))
 
 
-def _whole(case: Case, views: tuple[View, ...], targets: slice) -> Part:
+def _whole_part(case: Case, views: tuple[View, ...], targets: slice) -> ViewedPart:
     n_features = case.encoded.n_features
-    return Part(views, np.arange(n_features), np.ones(n_features), complete=True, targets=targets)
+    return ViewedPart(views, np.arange(n_features), np.ones(n_features), complete=True, targets=targets)
 
 
-def _segments(case: Case, spec: Spec, request: Request) -> Iterator[Part]:
+def _segments(case: Case, spec: Spec, request: Request) -> Iterator[ViewedPart]:
     """Yield each window as a text of its own, blended with its neighbours."""
     weights = blend(case.encoded)
     for number in range(len(case.encoded.windows)):
         segment, held = case.encoded.segment(number)
         for views, targets in _views(case.classifier, segment, spec, request):
-            yield Part(views, held, weights[number, held], complete=False, targets=targets)
+            yield ViewedPart(views, held, weights[number, held], complete=False, targets=targets)
 
 
 def _check_cut(spec: Spec, request: Request) -> None:
@@ -98,16 +98,16 @@ def _check_cut(spec: Spec, request: Request) -> None:
         )
 
 
-def _windows(case: Case, spec: Spec, request: Request) -> Iterator[Part]:
+def _windows(case: Case, spec: Spec, request: Request) -> Iterator[ViewedPart]:
     """Yield what is to be known of a text in several windows: what sums as one, the rest window by window."""
     if all(kind.joined == "sum" for kind in spec.consumes):
-        for documents, _, targets in _documents(case, spec, request):
-            yield _whole(case, tuple(documents.values()), targets)
+        for documents, _, targets in _summing_views(case, spec, request):
+            yield _whole_part(case, tuple(documents.values()), targets)
         return
     # a method that splits the logit itself is as linear in it as a gradient is
     summed = bool(spec.facts["complete"])
     weights, n_windows = None if summed else blend(case.encoded), len(case.encoded.windows)
-    for documents, own, targets in _documents(case, spec, request):
+    for documents, own, targets in _summing_views(case, spec, request):
         for number in range(n_windows):
             segment, held = case.encoded.segment(number)
             views = tuple(
@@ -115,10 +115,10 @@ def _windows(case: Case, spec: Spec, request: Request) -> Iterator[Part]:
                 for kind in spec.consumes
             )
             share = np.ones(len(held)) if weights is None else weights[number, held]
-            yield Part(views, held, share / n_windows, complete=summed, targets=targets)
+            yield ViewedPart(views, held, share / n_windows, complete=summed, targets=targets)
 
 
-def _documents(case: Case, spec: Spec, request: Request) -> Iterator[tuple[Views, Request, slice]]:
+def _summing_views(case: Case, spec: Spec, request: Request) -> Iterator[tuple[Views, Request, slice]]:
     """Yield the views that sum as ones of the whole text, for as many targets at a time as fit into memory."""
     kinds = [kind for kind in spec.consumes if kind.joined == "sum"]
     segments = [case.encoded.segment(number)[0] for number in range(len(case.encoded.windows))]

@@ -38,7 +38,7 @@ def variants(classifier: Classifier, specs: Sequence[Spec], given: Mapping[str, 
     for spec, own in zip(specs, _given_to_each(specs, given), strict=True):
         if str(own.get(LAYER)) == ALL:
             settings = spec.complete_settings({**own, LAYER: None})
-            layers = range(1, _count(classifier) + 1)
+            layers = range(1, _layer_count(classifier) + 1)
             made.append([Variant(f"{spec.name}@{layer}", spec, {**settings, LAYER: layer}) for layer in layers])
         else:
             made.append([Variant(spec.name, spec, spec.complete_settings(own))])
@@ -84,7 +84,7 @@ def _given_to_each(specs: Sequence[Spec], given: Mapping[str, object]) -> list[d
     ]
 
 
-def _count(classifier: Classifier) -> int:
+def _layer_count(classifier: Classifier) -> int:
     if not isinstance(classifier, Layered):
         raise IncompatibleError(
             f"layer=all needs to know how many layers there are, which {classifier.kind} does not say; "

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from whylight.core.interruption import checkpoint
 from whylight.methods._transformed import head_vectors
-from whylight.views.layers import Affine, Block, Layer, Norm, Rows, Slope, Step
+from whylight.views.layers import Affine, IndependentBlock, Layer, Norm, Rows, Slope, Step
 
 Bias = Literal["absdot", "norm", "equal", "cls", "token"]
 COPIES = 6
@@ -39,7 +39,7 @@ class Decomposition:
         """Whether biases are a source of their own, behind those of the positions."""
         return self.bias in {"cls", "token"}
 
-    def states(self, block: Block, depth: int, rows: Tensor) -> Tensor:
+    def states(self, block: IndependentBlock, depth: int, rows: Tensor) -> Tensor:
         """Return the parts of some positions after so many layers, `[rows, sources, width]`.
 
         Args:
@@ -73,7 +73,7 @@ class Decomposition:
         self._share(parts, step.shift)
         return parts
 
-    def _first(self, block: Block, layer: Layer, rows: Tensor) -> Tensor:
+    def _first(self, block: IndependentBlock, layer: Layer, rows: Tensor) -> Tensor:
         """Return the parts behind the first attention and its residual: sources are the states that enter it.
 
         Up to here nothing mixes, so that what a state makes of itself is its own, its values' bias included, unless

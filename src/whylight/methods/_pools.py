@@ -51,14 +51,14 @@ def kernel_rates(n: int, generator: np.random.Generator) -> Floats:
     """Draw rates up to 1/2 whose coalitions, with their complements, have the sizes of the Shapley kernel."""
     sizes = np.arange(1, n)
     mass = np.cumsum(1.0 / (sizes * (n - sizes)))
-    drawn = sizes[np.searchsorted(mass / mass[-1], _spread(generator))]
+    drawn = sizes[np.searchsorted(mass / mass[-1], _stratified(generator))]
     rates = generator.beta(drawn, n - drawn)
     return np.asarray(np.minimum(rates, 1 - rates))
 
 
 def uniform_rates(generator: np.random.Generator) -> Floats:
     """Draw rates whose coalitions have every size alike."""
-    return _spread(generator)
+    return _stratified(generator)
 
 
 def from_pools(
@@ -97,17 +97,17 @@ def owned(blocks: Sequence[Ints], n: int) -> list[Ints]:
     return [np.flatnonzero(owner == number) for number in np.unique(owner)]
 
 
-def _spread(generator: np.random.Generator) -> Floats:
+def _stratified(generator: np.random.Generator) -> Floats:
     """Draw numbers in [0, 1), one in each of as many equal parts, in random order."""
     return generator.permutation((np.arange(RATES) + generator.random(RATES)) / RATES)
 
 
 def _touched(sizes: Ints, rates: Floats, generator: np.random.Generator, *, empty: bool) -> Bools:
     """Draw which blocks have a feature in, `[coalitions, blocks]`; if not `empty`, one has at least."""
-    touched = generator.random((len(rates), len(sizes))) < _chance(rates[:, None], sizes)
+    touched = generator.random((len(rates), len(sizes))) < _chance_of_any(rates[:, None], sizes)
     if empty:
         return np.asarray(touched)
-    first = _first(sizes.sum(), rates, generator)  # of all features in a row, the first that is in
+    first = _first_included(sizes.sum(), rates, generator)  # of all features in a row, the first that is in
     first_block = np.searchsorted(np.cumsum(sizes), first, side="right")[:, None]
     number = np.arange(len(sizes))
     return np.asarray((touched & (number > first_block)) | (number == first_block))
@@ -116,17 +116,17 @@ def _touched(sizes: Ints, rates: Floats, generator: np.random.Generator, *, empt
 def _variants(size: int, rates: Floats, pool: int, generator: np.random.Generator) -> Bools:
     """Draw pools of variants that are not empty, `[rates, pool, features]`."""
     drawn = generator.random((len(rates), pool, size)) < rates[:, None, None]
-    first = _first(size, np.broadcast_to(rates[:, None], (len(rates), pool)), generator)[..., None]
+    first = _first_included(size, np.broadcast_to(rates[:, None], (len(rates), pool)), generator)[..., None]
     number = np.arange(size)
     return np.asarray((drawn & (number > first)) | (number == first))
 
 
-def _chance(rates: Floats, size: int | Ints) -> Floats:
+def _chance_of_any(rates: Floats, size: int | Ints) -> Floats:
     """Return the chance that one of `size` features is in."""
     return np.asarray(-np.expm1(size * np.log1p(-rates)))
 
 
-def _first(size: int | Ints, rates: Floats, generator: np.random.Generator) -> Ints:
+def _first_included(size: int | Ints, rates: Floats, generator: np.random.Generator) -> Ints:
     """Draw the number of the first feature that is in, given that one of `size` is."""
-    share = generator.random(rates.shape) * _chance(rates, size)
+    share = generator.random(rates.shape) * _chance_of_any(rates, size)
     return np.asarray(np.minimum(np.log1p(-share) // np.log1p(-rates), size - 1), dtype=np.int64)

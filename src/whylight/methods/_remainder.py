@@ -58,7 +58,7 @@ def shapley_of_remainder(signs: Floats, values: Floats, weights: Floats) -> Foun
     n = signs.shape[1]
     agreeing = _agreeing(signs, signs)
     scales = _scales(n)
-    slopes, amounts, errors = zip(*(_one(signs, values, weights, agreeing, t) for t in scales), strict=True)
+    slopes, amounts, errors = zip(*(_one_target(signs, values, weights, agreeing, t) for t in scales), strict=True)
     least = np.finfo(np.float64).tiny
     error = np.stack(errors) + least  # [scales, targets]
     share = (error.min(axis=0) / error) ** (np.count_nonzero(weights) / 2)
@@ -94,7 +94,9 @@ def _covariance(agreeing: Ints, n: int, t: float) -> Floats:
     return np.asarray(table[agreeing])
 
 
-def _one(signs: Floats, values: Floats, weights: Floats, agreeing: Ints, t: float) -> tuple[Floats, Floats, Floats]:
+def _one_target(
+    signs: Floats, values: Floats, weights: Floats, agreeing: Ints, t: float
+) -> tuple[Floats, Floats, Floats]:
     """Return slopes `[features, targets]` and a `[points, targets]` under one t, and the error of left-out points."""
     covariance = _covariance(agreeing, signs.shape[1], t)
     covariance[np.diag_indices_from(covariance)] *= 1 + ROUNDING

@@ -40,7 +40,7 @@ from whylight.core.scores import Scores
 from whylight.methods._decomposition import COPIES, Bias, Decomposition
 from whylight.methods._layers import up_to
 from whylight.methods._memory import free_bytes, in_bytes, told
-from whylight.views.layers import Reading, Recorded
+from whylight.views.layers import HeadReading, Recorded
 from whylight.views.trace import TraceView
 
 BLOCK_BYTES = 2**26
@@ -61,7 +61,7 @@ def decompx(
     depth = len(up_to(range(recorded.n_layers), layer))
     reading = recorded.reading(depth)
     how = Decomposition(bias, _budget(recorded, memory, rows=len(reading.rows)))
-    parts = _answers(how, reading, _read(how, recorded, reading, depth), to_vector=output == "vector")
+    parts = _answers(how, reading, _read_sources(how, recorded, reading, depth), to_vector=output == "vector")
     if bias == "cls":  # nothing tells sources apart on the way, so that the first may get them at the end
         parts[:, 0] += parts[:, -1]
         parts = parts[:, :-1]
@@ -74,7 +74,7 @@ def decompx(
     return Scores(trace.to_features(scores[:, some]), gap=gap if depth == recorded.n_layers else None)
 
 
-def _read(how: Decomposition, recorded: Recorded, reading: Reading, depth: int) -> Tensor:
+def _read_sources(how: Decomposition, recorded: Recorded, reading: HeadReading, depth: int) -> Tensor:
     """Return what the head reads of each source, `[rows, sources, width]`."""
     sizes = [len(block.states[0]) for block in recorded.blocks]
     found = reading.rows.new_zeros(len(reading.rows), sum(sizes) + how.apart, recorded.blocks[0].states[0].shape[1])
@@ -93,7 +93,7 @@ def _read(how: Decomposition, recorded: Recorded, reading: Reading, depth: int) 
     return found
 
 
-def _answers(how: Decomposition, reading: Reading, parts: Tensor, *, to_vector: bool) -> Tensor:
+def _answers(how: Decomposition, reading: HeadReading, parts: Tensor, *, to_vector: bool) -> Tensor:
     """Send what was read through the head, row by row; or only as far as the classifier, which is its last step."""
     steps = reading.steps[:-1] if to_vector else reading.steps
     found = []

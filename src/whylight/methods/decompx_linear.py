@@ -34,11 +34,11 @@ ROUNDING = 32
 def decompx_linear(view: GradientView, *, source: Level = "embedding_output") -> Scores:
     """Split the logit exactly among the tokens, with attention, norms and slopes held."""
     linear = view.linearise(level=source, rule="frozen")
-    _check(linear)
+    _check_held(linear)
     return Scores(view.to_features(linear.shares), gap=linear.gap)
 
 
-def _check(linear: Linearisation) -> None:
+def _check_held(linear: Linearisation) -> None:
     """Refuse a network that has something in it that was not held."""
     size = linear.shares.abs().sum(-1) + linear.rest.abs() + linear.scores.abs()
     allowed = max(TOLERANCE, ROUNDING * torch.finfo(linear.shares.dtype).eps) * size.double().cpu().numpy()

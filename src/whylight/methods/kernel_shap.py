@@ -120,7 +120,7 @@ def shared_coalitions(game: Game, samples: int, pool: int, generator: np.random.
 
 def coalitions(n: int, samples: int, generator: np.random.Generator) -> tuple[Bools, Floats]:
     """Choose at most `samples` coalitions of n features (but one pair at least), and the weight of each."""
-    shares = {size: _share(n, size) for size in range(1, n // 2 + 1)}
+    shares = {size: _kernel_weight(n, size) for size in range(1, n // 2 + 1)}
     pairs = max(1, samples // 2)
     outer, left = _outermost(n, pairs) if pairs <= PAIRS_AT_MOST else ([], pairs)
     covered, left = _covered(n, {size: share for size, share in shares.items() if size not in outer}, left)
@@ -137,7 +137,7 @@ def coalitions(n: int, samples: int, generator: np.random.Generator) -> tuple[Bo
     return with_complements(np.concatenate(sides)), np.concatenate(weights).repeat(2)
 
 
-def _share(n: int, size: int) -> float:
+def _kernel_weight(n: int, size: int) -> float:
     """Return the kernel weight of all pairs of a size together; in the middle there are half as many as coalitions."""
     return (n - 1) / (size * (n - size)) / (2 if 2 * size == n else 1)
 

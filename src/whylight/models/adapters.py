@@ -13,7 +13,7 @@ import torch
 from safetensors import safe_open
 
 from whylight.core.errors import ModelError
-from whylight.models.folder import ADAPTER_CONFIG, ADAPTER_WEIGHTS, check_inside, has_tokenizer, read_object, shown
+from whylight.models.folder import ADAPTER_CONFIG, ADAPTER_WEIGHTS, check_inside, has_tokenizer, quoted, read_object
 from whylight.models.holding import held
 from whylight.models.reading import Read, loading, read
 from whylight.models.unchanged import unchanged
@@ -30,7 +30,7 @@ def is_adapter(folder: Path) -> bool:
     if not (folder / ADAPTER_CONFIG).is_file():
         return False
     if any((folder / name).is_file() for name in WHOLE_MODEL):
-        raise ModelError(f"{shown(folder)} holds both a whole model and an adapter; move one of them elsewhere.")
+        raise ModelError(f"{quoted(folder)} holds both a whole model and an adapter; move one of them elsewhere.")
     return True
 
 
@@ -51,11 +51,11 @@ def read_adapter(folder: Path) -> tuple[Any, Any]:
     try:
         from peft import PeftModel  # noqa: PLC0415  an optional dependency, needed here alone
     except ImportError:
-        raise ModelError(f"{shown(folder)} is an adapter; to load it: pip install 'whylight[peft]'.") from None
+        raise ModelError(f"{quoted(folder)} is an adapter; to load it: pip install 'whylight[peft]'.") from None
     check_inside(folder)
     name = _base_name(folder)
     if not (folder / ADAPTER_WEIGHTS).is_file():
-        raise ModelError(f"{shown(folder)} has no {ADAPTER_WEIGHTS}; adapters are read from safetensors only.")
+        raise ModelError(f"{quoted(folder)} has no {ADAPTER_WEIGHTS}; adapters are read from safetensors only.")
     with loading(folder), safe_open(folder / ADAPTER_WEIGHTS, framework="pt") as file:
         shapes = {key.removeprefix(PREFIX): tuple(file.get_slice(key).get_shape()) for key in file.keys()}  # noqa: SIM118
     base = _read_base(name, shapes, folder)
@@ -67,11 +67,11 @@ def read_adapter(folder: Path) -> tuple[Any, Any]:
 def _base_name(folder: Path) -> str:
     config = read_object(folder / ADAPTER_CONFIG)
     if config.get("megatron_config") is not None:  # peft would import whatever module the adapter names
-        raise ModelError(f"{shown(folder)} asks for code of its own (megatron_config), and custom code is never run.")
+        raise ModelError(f"{quoted(folder)} asks for code of its own (megatron_config), and custom code is never run.")
     name = config.get("base_model_name_or_path")
     if not isinstance(name, str) or not name.strip():
         raise ModelError(
-            f"{shown(folder)} does not name its base model; put the two together with peft, and pass the result: "
+            f"{quoted(folder)} does not name its base model; put the two together with peft, and pass the result: "
             "wl.load(PeftModel.from_pretrained(base, folder), tokenizer)."
         )
     return name
@@ -86,10 +86,10 @@ def _read_base(name: str, shapes: dict[str, tuple[int, ...]], folder: Path) -> R
         if outputs not in (None, base.model.config.num_labels):
             base = read(name, allow_pickle=False, tokenizer=tokenizer, local_files_only=True, num_labels=outputs)
     except ModelError as error:
-        raise ModelError(f"the base model of the adapter {shown(folder)} is missing or broken: {error}") from error
+        raise ModelError(f"the base model of the adapter {quoted(folder)} is missing or broken: {error}") from error
     absent = [key for key in base.absent if key not in shapes]
     if absent:
-        raise ModelError(f"{shown(folder)} is not a trained classifier: it and its base lack {', '.join(absent[:3])}.")
+        raise ModelError(f"{quoted(folder)} is not a trained classifier: it and its base lack {', '.join(absent[:3])}.")
     return base
 
 

@@ -16,7 +16,7 @@ from whylight.models.networks import PlmCaForSequenceClassification
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LinearPart:
     """A linear module, or one of several that share a matrix: the `index`-th of `count` alike."""
 
     path: str
@@ -46,15 +46,15 @@ class Encoder:
 
     layers: str
     attention: str
-    value: Part
+    value: LinearPart
     output: str
     attention_norm: str
-    up: Part
+    up: LinearPart
     activation: str
     down: str
     mlp_norm: str
     pre_norm: bool = False
-    gate: Part | None = None
+    gate: LinearPart | None = None
     final_norm: str | None = None
     projection: str | None = None
 
@@ -75,10 +75,10 @@ class Head:
 _BERT = Encoder(
     layers="encoder.layer.*",
     attention="attention.self",
-    value=Part("attention.self.value"),
+    value=LinearPart("attention.self.value"),
     output="attention.output.dense",
     attention_norm="attention.output.LayerNorm",
-    up=Part("intermediate.dense"),
+    up=LinearPart("intermediate.dense"),
     activation="intermediate.intermediate_act_fn",
     down="output.dense",
     mlp_norm="output.LayerNorm",
@@ -92,10 +92,10 @@ ENCODERS: Mapping[str, Encoder] = {
     "distilbert": Encoder(
         layers="transformer.layer.*",
         attention="attention",
-        value=Part("attention.v_lin"),
+        value=LinearPart("attention.v_lin"),
         output="attention.out_lin",
         attention_norm="sa_layer_norm",
-        up=Part("ffn.lin1"),
+        up=LinearPart("ffn.lin1"),
         activation="ffn.activation",
         down="ffn.lin2",
         mlp_norm="output_layer_norm",
@@ -103,10 +103,10 @@ ENCODERS: Mapping[str, Encoder] = {
     "albert": Encoder(
         layers="encoder.albert_layer_groups.*.albert_layers.*",
         attention="attention",
-        value=Part("attention.value"),
+        value=LinearPart("attention.value"),
         output="attention.dense",
         attention_norm="attention.LayerNorm",
-        up=Part("ffn"),
+        up=LinearPart("ffn"),
         activation="activation",
         down="ffn_output",
         mlp_norm="full_layer_layer_norm",
@@ -115,15 +115,15 @@ ENCODERS: Mapping[str, Encoder] = {
     "modernbert": Encoder(
         layers="layers.*",
         attention="attn",
-        value=Part("attn.Wqkv", 2, 3),
+        value=LinearPart("attn.Wqkv", 2, 3),
         output="attn.Wo",
         attention_norm="attn_norm",
-        up=Part("mlp.Wi", 1, 2),
+        up=LinearPart("mlp.Wi", 1, 2),
         activation="mlp.act",
         down="mlp.Wo",
         mlp_norm="mlp_norm",
         pre_norm=True,
-        gate=Part("mlp.Wi", 0, 2),
+        gate=LinearPart("mlp.Wi", 0, 2),
         final_norm="final_norm",
     ),
 }
@@ -145,7 +145,7 @@ HEADS: Mapping[str, Head] = {
 }
 
 
-def obstacle(model: Any, *, post_norm: bool = False) -> str | None:  # noqa: ANN401  any transformers model
+def anatomy_obstacle(model: Any, *, post_norm: bool = False) -> str | None:  # noqa: ANN401  any transformers model
     """Return why the parts of a model cannot be told from each other, or None if they can.
 
     Args:
@@ -164,7 +164,7 @@ def obstacle(model: Any, *, post_norm: bool = False) -> str | None:  # noqa: ANN
 
 def encoder_of(model: Any) -> Encoder:  # noqa: ANN401  any transformers model
     """Return the record of a model's encoder; without one it is refused."""
-    reason = obstacle(model)
+    reason = anatomy_obstacle(model)
     if reason is not None:
         raise IncompatibleError(f"this method {reason}.")
     return ENCODERS[_encoder_type(model)]

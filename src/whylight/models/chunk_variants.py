@@ -105,13 +105,13 @@ def _together(parts: Sequence[TokenBatch]) -> TokenBatch:
         return TokenBatch(none, none, none[:, 0:0].reshape(0))
     zeroed = [part.zeroed for part in parts if part.zeroed is not None]
     return TokenBatch(
-        _stacked([part.ids for part in parts]),
-        _stacked([part.types for part in parts]),
+        _stack_uneven([part.ids for part in parts]),
+        _stack_uneven([part.types for part in parts]),
         np.concatenate([part.lengths for part in parts]),
-        _stacked(zeroed) if zeroed else None,
+        _stack_uneven(zeroed) if zeroed else None,
     )
 
 
-def _stacked(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _stack_uneven(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     width = max(array.shape[1] for array in arrays)
     return np.concatenate([np.pad(array, ((0, 0), (0, width - array.shape[1]))) for array in arrays])

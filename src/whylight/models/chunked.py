@@ -154,7 +154,7 @@ class ChunkedClassifier(TransformerClassifier):
             request.meter.forward += document.n_chunks
             with tracing.recording(self.model):
                 found = document.attention()
-            tracing.check(found, self.model)
+            tracing.check_attentions(found, self.model)
             return found
 
         def recorded() -> Recorded:

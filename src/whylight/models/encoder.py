@@ -184,7 +184,7 @@ class TransformerClassifier:
 
     def layers_obstacle(self, *, post_norm: bool) -> str | None:
         """Return why the layers of this model cannot be recorded, or None if they can."""
-        return anatomy.obstacle(self.model, post_norm=post_norm)
+        return anatomy.anatomy_obstacle(self.model, post_norm=post_norm)
 
     def finding(self, view: type[View]) -> str | None:
         """Return what is wrong with a kind of view of this model, or None; found out by trying, once."""

@@ -35,7 +35,7 @@ MOST_LABELS = 5_000_000
 LONGEST_REASON = 300
 
 
-def shown(path: object) -> str:
+def quoted(path: object) -> str:
     """Return a path in quotes, on one line whatever characters it holds."""
     name = str(path)
     return f"'{name}'" if name.isprintable() else repr(name)
@@ -56,13 +56,13 @@ def is_failure(error: BaseException) -> bool:
 def existing(path: str) -> Path | None:
     """Return the folder that a name stands for, or None where it can only be the id of a model on the hub."""
     if not path.strip() or "\0" in path:
-        raise ModelError(f"{shown(path)} is not the name of a model; give a folder or a hub id.")
+        raise ModelError(f"{quoted(path)} is not the name of a model; give a folder or a hub id.")
     try:
         found = Path(path).exists()
     except OSError as error:
-        raise ModelError(f"cannot read {shown(path)}: {reason(OSError(error.strerror))}") from None
+        raise ModelError(f"cannot read {quoted(path)}: {reason(OSError(error.strerror))}") from None
     if not found and (Path(path).is_absolute() or Path(path).is_symlink() or path.count("/") > 1 or path[0] in ".~"):
-        raise ModelError(f"there is no folder {shown(path)}.")
+        raise ModelError(f"there is no folder {quoted(path)}.")
     return Path(path) if found else None
 
 
@@ -76,7 +76,7 @@ def check_folder(folder: Path, *, allow_pickle: bool, needs_tokenizer: bool = Tr
         any_task: Whether a model of another task will do, because its head is drawn anew.
     """
     if not (folder / CONFIG).is_file():
-        raise ModelError(f"{shown(folder)} is not a model folder: it has no {CONFIG}.")
+        raise ModelError(f"{quoted(folder)} is not a model folder: it has no {CONFIG}.")
     check_inside(folder)
     config = read_object(folder / CONFIG)
     if not any_task:
@@ -86,13 +86,13 @@ def check_folder(folder: Path, *, allow_pickle: bool, needs_tokenizer: bool = Tr
     if not any(folder.glob("*.safetensors")) and not (allow_pickle and pickled):
         if pickled:
             raise ModelError(
-                f"{shown(folder)} has pickled weights only, which can run code; convert them to safetensors, "
+                f"{quoted(folder)} has pickled weights only, which can run code; convert them to safetensors, "
                 "or pass allow_pickle=True (--allow-pickle) if you trust their source."
             )
-        raise ModelError(f"{shown(folder)} has no weights: there is no *.safetensors file in it.")
+        raise ModelError(f"{quoted(folder)} has no weights: there is no *.safetensors file in it.")
     if needs_tokenizer and not has_tokenizer(folder):
         # transformers would make up a vocabulary in which every word is unknown
-        raise ModelError(f"{shown(folder)} has no tokenizer: it holds none of {', '.join(TOKENIZER_FILES)}.")
+        raise ModelError(f"{quoted(folder)} has no tokenizer: it holds none of {', '.join(TOKENIZER_FILES)}.")
 
 
 def has_tokenizer(folder: Path) -> bool:
@@ -106,17 +106,17 @@ def check_inside(folder: Path) -> None:
     roots = [own, *([own.parents[1] / "blobs"] if own.parent.name == "snapshots" else [])]
     try:
         files = sorted(file for file in folder.iterdir() if file.suffix in READ_SUFFIXES)
-        named = [folder / name for name in _named(folder)]
+        named = [folder / name for name in _named_files(folder)]
         outside = [file for file in (*files, *named) if not _lies_in(file, roots)]
     except OSError as error:
-        _cannot_load(folder, f"{shown(error.filename or folder)} cannot be read ({error.strerror})")
+        _cannot_load(folder, f"{quoted(error.filename or folder)} cannot be read ({error.strerror})")
     except (RuntimeError, ValueError) as error:  # a link that leads to itself; a name with a zero byte
         _cannot_load(folder, reason(error).rstrip("."))
     if outside:
-        _cannot_load(folder, f"{shown(outside[0].relative_to(folder))} leads out of the folder")
+        _cannot_load(folder, f"{quoted(outside[0].relative_to(folder))} leads out of the folder")
     missing = [file for file in named if not file.is_file()]
     if missing:
-        _cannot_load(folder, f"its weights lack the file {shown(missing[0].name)}")
+        _cannot_load(folder, f"its weights lack the file {quoted(missing[0].name)}")
 
 
 def _lies_in(file: Path, roots: Iterable[Path]) -> bool:
@@ -124,16 +124,18 @@ def _lies_in(file: Path, roots: Iterable[Path]) -> bool:
     return any(resolved.is_relative_to(root) for root in roots)
 
 
-def _named(folder: Path) -> Iterator[str]:
+def _named_files(folder: Path) -> Iterator[str]:
     """Yield the files that other files of a folder say are to be read."""
     if (folder / WEIGHT_INDEX).is_file() and not (folder / "model.safetensors").is_file():
         yield from check_index(read_object(folder / WEIGHT_INDEX), folder)
     if (folder / TOKENIZER_CONFIG).is_file():
-        yield from _texts(read_object(folder / TOKENIZER_CONFIG).get("fast_tokenizer_files"))
-    yield from _texts(read_object(folder / CONFIG).get("transformers_weights")) if (folder / CONFIG).is_file() else ()
+        yield from _as_texts(read_object(folder / TOKENIZER_CONFIG).get("fast_tokenizer_files"))
+    yield from (
+        _as_texts(read_object(folder / CONFIG).get("transformers_weights")) if (folder / CONFIG).is_file() else ()
+    )
 
 
-def _texts(value: object) -> list[str]:
+def _as_texts(value: object) -> list[str]:
     return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
 
 
@@ -145,7 +147,7 @@ def check_index(index: Mapping[str, Any], folder: object) -> list[str]:
     files = sorted(set(names.values()))
     outside = [name for name in files if Path(name).is_absolute() or ".." in Path(name).parts]
     if outside:
-        _cannot_load(folder, f"{WEIGHT_INDEX} names {shown(outside[0])}, which leads out of the folder")
+        _cannot_load(folder, f"{WEIGHT_INDEX} names {quoted(outside[0])}, which leads out of the folder")
     if any(not name.endswith(".safetensors") for name in files):
         _cannot_load(folder, f"{WEIGHT_INDEX} names files that are not safetensors")
     return files
@@ -153,18 +155,18 @@ def check_index(index: Mapping[str, Any], folder: object) -> list[str]:
 
 def check_task(config: Mapping[str, Any], folder: object) -> None:
     """Refuse a configuration of another task."""
-    kinds = _texts(config.get("architectures"))
+    kinds = _as_texts(config.get("architectures"))
     if kinds and all(kind.endswith(OTHER_TASKS) for kind in kinds):
-        raise ModelError(f"{shown(folder)} is a {shown(kinds[0])}, not a sequence classifier.")
+        raise ModelError(f"{quoted(folder)} is a {quoted(kinds[0])}, not a sequence classifier.")
 
 
 def check_config(config: Mapping[str, Any], folder: object) -> None:
     """Refuse a configuration that would run code, or asks for an impossible model."""
     for key in ("attn_implementation", "_attn_implementation", "_attn_implementation_internal"):
-        if any("/" in name for name in _texts(config.get(key))):
+        if any("/" in name for name in _as_texts(config.get(key))):
             _cannot_load(folder, f"{CONFIG} asks for attention code from the hub, and custom code is never run")
     _check_labels(config, folder)
-    for name, value in _sizes(config):
+    for name, value in _layer_counts(config):
         if isinstance(value, int | float) and not 0 <= value <= MOST_LAYERS:
             _cannot_load(folder, f"{name} in {CONFIG} is not a number up to {MOST_LAYERS}")
 
@@ -180,12 +182,12 @@ def _check_labels(config: Mapping[str, Any], folder: object) -> None:
         _cannot_load(folder, f"id2label in {CONFIG} must name every label by its number, and {why}")
 
 
-def _sizes(config: object) -> Iterator[tuple[str, object]]:
+def _layer_counts(config: object) -> Iterator[tuple[str, object]]:
     """Yield the numbers of layers in a configuration and in those inside it."""
     for key, value in config.items() if isinstance(config, dict) else ():
         if key in LAYER_COUNTS:
             yield key, value
-        yield from _sizes(value)
+        yield from _layer_counts(value)
 
 
 def label_fault(names: object) -> str | None:
@@ -220,4 +222,4 @@ def read_object(file: Path) -> dict[str, Any]:
 
 
 def _cannot_load(folder: object, why: str) -> NoReturn:
-    raise ModelError(f"cannot load {shown(folder)} as a text classifier: {why}.")
+    raise ModelError(f"cannot load {quoted(folder)} as a text classifier: {why}.")

@@ -15,8 +15,8 @@ from whylight.models.adapters import is_adapted, is_adapter, merged_copy, read_a
 from whylight.models.callable import CallableClassifier, TextFunction
 from whylight.models.chunked import ChunkedClassifier
 from whylight.models.encoder import TransformerClassifier
-from whylight.models.folder import reason, shown
-from whylight.models.reading import find, read
+from whylight.models.folder import quoted, reason
+from whylight.models.reading import find_folder, read
 from whylight.views.classifier import Classifier
 
 BUNDLED = Path(__file__).parent / "bundled" / "sentiment"
@@ -61,7 +61,7 @@ def load(  # noqa: PLR0913  every argument is optional and named
     """
     if head is not None and head not in HEADS:
         raise unknown("head", head, HEADS)
-    names = _names(labels)
+    names = _label_names(labels)
     model = _unwrapped(model)
     if identity is not None and not _is_callable(model):
         raise SettingError("identity= is the name of a callable; a model is known by its weights.")
@@ -77,7 +77,7 @@ def load(  # noqa: PLR0913  every argument is optional and named
     if not isinstance(model, str | Path | None):
         raise ModelError(f"cannot explain a {type(model).__name__}; give a folder, a hub id, a model or a callable.")
     path = str(BUNDLED) if model in (None, BUNDLED_NAME) else str(model)
-    loaded, its_tokenizer = _read(path, allow_pickle=allow_pickle)
+    loaded, its_tokenizer = _read_either(path, allow_pickle=allow_pickle)
     _move(loaded, device)
     name = BUNDLED_NAME if path == str(BUNDLED) else path
     return _transformer(
@@ -85,7 +85,7 @@ def load(  # noqa: PLR0913  every argument is optional and named
     )
 
 
-def _names(labels: Iterable[object] | None) -> tuple[str, ...] | None:
+def _label_names(labels: Iterable[object] | None) -> tuple[str, ...] | None:
     """Return the names of labels, however a user lists them (a scikit-learn model has an array of them)."""
     if isinstance(labels, str):
         raise SettingError(f"labels is a list of names, e.g. ['negative', 'positive'], not the text '{labels}'.")
@@ -152,15 +152,15 @@ def _callable(
     )
 
 
-def _read(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
+def _read_either(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
     """Read a whole model, or an adapter with its base."""
-    folder = find(path)
+    folder = find_folder(path)
     if folder is not None and is_adapter(folder):
         return read_adapter(folder)
     found = read(path, allow_pickle=allow_pickle)
     if found.absent:
         lacking = ", ".join(found.absent[:3])
-        raise ModelError(f"{shown(path)} is not a trained classifier: its weights lack {lacking}.")
+        raise ModelError(f"{quoted(path)} is not a trained classifier: its weights lack {lacking}.")
     return found.model, found.tokenizer
 
 
@@ -173,7 +173,7 @@ def _transformer(
     head: Head | None,
     max_tokens: int | None,
 ) -> TransformerClassifier:
-    promises.check(model, tokenizer)
+    promises.check_promises(model, tokenizer)
     limit = promises.limit(model, tokenizer, max_tokens=max_tokens)
     kind = ChunkedClassifier if promises.is_chunked(model) else TransformerClassifier
     own = promises.labels(model.config, names=labels, head=head)

@@ -71,11 +71,11 @@ def tables(model: Any) -> list[nn.Module]:  # noqa: ANN401  any transformers mod
     if not isinstance(table, nn.Module):
         raise IncompatibleError(f"'{type(model).__name__}' has no table of word embeddings.")
     weight = getattr(table, "weight", None)
-    shared = [module for module in model.modules() if weight is not None and _weight(module) is weight]
+    shared = [module for module in model.modules() if weight is not None and _table_of(module) is weight]
     return list(dict.fromkeys([table, *shared]))
 
 
-def _weight(module: nn.Module) -> Tensor | None:
+def _table_of(module: nn.Module) -> Tensor | None:
     return module.weight if isinstance(module, nn.Embedding) else None
 
 
@@ -111,7 +111,7 @@ class _Passes:
         """Say whether what is looked up is not another of the inputs."""
         if self._ids is None or asked.dim() != self._ids.dim():
             return False
-        return _share(asked, self._ids) or not _share(asked, *self._others)
+        return _shares_memory(asked, self._ids) or not _shares_memory(asked, *self._others)
 
     def _answer(self, asked: Tensor, output: Tensor) -> Tensor | None:
         ids = self.ids
@@ -129,7 +129,7 @@ class _Passes:
     def _is_whole(self, asked: Tensor) -> bool:
         """Say whether ids were looked up as they are; of ids that equal their transpose, a copy was transposed."""
         ids = self.ids
-        return torch.equal(asked, ids) and (_share(asked, ids) or not torch.equal(ids, ids.T))
+        return torch.equal(asked, ids) and (_shares_memory(asked, ids) or not torch.equal(ids, ids.T))
 
     @property
     def ids(self) -> Tensor:
@@ -146,7 +146,7 @@ class _Passes:
         return self._new.clone()
 
 
-def _share(tensor: Tensor, *others: Tensor) -> bool:
+def _shares_memory(tensor: Tensor, *others: Tensor) -> bool:
     """Say whether a tensor is a view of the memory of any of the others."""
     own = tensor.untyped_storage().data_ptr()
     return any(own == other.untyped_storage().data_ptr() for other in others)

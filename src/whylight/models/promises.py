@@ -24,7 +24,7 @@ UNLIMITED = 1_000_000
 """No text is longer than this many tokens; tokenizers write a still larger number for "no limit"."""
 
 
-def check(model: Any, tokenizer: Any) -> None:  # noqa: ANN401  transformers' own types
+def check_promises(model: Any, tokenizer: Any) -> None:  # noqa: ANN401  transformers' own types
     """Refuse a model or tokenizer that no explanation could be made with."""
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"the tokenizer '{type(tokenizer).__name__}' gives no character offsets; use a fast one.")
@@ -81,15 +81,15 @@ def model_limit(model: Any, tokenizer: Any) -> int:  # noqa: ANN401
         return int(model.config.max_tokens)
     limits = [UNLIMITED]
     if tokenizer.model_max_length is not None:
-        limits.append(_count("model_max_length of the tokenizer", tokenizer.model_max_length))
+        limits.append(_checked_count("model_max_length of the tokenizer", tokenizer.model_max_length))
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if positions not in (None, 0, -1):  # written where positions have no end
-        last = _count("max_position_embeddings of the model", positions)
+        last = _checked_count("max_position_embeddings of the model", positions)
         limits.append(last - (first_position(model.base_model) or 0))
     return min(limits)
 
 
-def _count(name: str, value: object) -> int:
+def _checked_count(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value) or value < 1:
         raise ModelError(f"{name} is {value!r}; it must be the number of tokens that can be read, at least 1.")
     return UNLIMITED if value > UNLIMITED else int(value)

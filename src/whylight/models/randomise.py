@@ -34,7 +34,7 @@ _LOADED_FLAG = "_is_hf_initialized"
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class CascadeLevel:
     """One step of the cascade.
 
     Attributes:
@@ -46,23 +46,23 @@ class Level:
     parameters: tuple[str, ...]
 
 
-def levels_of(classifier: Classifier) -> tuple[Level, ...]:
+def levels_of(classifier: Classifier) -> tuple[CascadeLevel, ...]:
     """Return the levels of a classifier from the head down; every weight is in one of them."""
     model = _with_weights(classifier).model
     base = _base(model)
-    in_base, layers = set(_ids([base])), _layers(base)
+    in_base, layers = set(_module_ids([base])), _layers(base)
     pooler = getattr(base, "pooler", None)
     outside = [id(parameter) for parameter in model.parameters() if id(parameter) not in in_base]
-    groups = [(HEAD, [*outside, *_ids([pooler] if isinstance(pooler, nn.Module) else [])])]
+    groups = [(HEAD, [*outside, *_module_ids([pooler] if isinstance(pooler, nn.Module) else [])])]
     names = _layer_names(base, len(layers))
-    groups += [(name, _ids(modules)) for name, modules in zip(names, reversed(layers), strict=True)]
-    groups.append((EMBEDDINGS, _ids([base])))
+    groups += [(name, _module_ids(modules)) for name, modules in zip(names, reversed(layers), strict=True)]
+    groups.append((EMBEDDINGS, _module_ids([base])))
     named = {id(parameter): name for name, parameter in model.named_parameters()}
-    found: list[Level] = []
+    found: list[CascadeLevel] = []
     for name, own in groups:
         fresh = tuple(named.pop(one) for one in own if one in named)
         if fresh:
-            found.append(Level(name, fresh))
+            found.append(CascadeLevel(name, fresh))
     return tuple(found)
 
 
@@ -79,7 +79,7 @@ def randomise(classifier: Classifier, *, depth: int, seed: int = 0) -> Transform
         raise SettingError(f"this model has {len(levels)} levels of weights; 'depth' must lie in 1 to {len(levels)}.")
     check_seed(seed)
     twin = _copied(own.model)
-    _draw(twin, seed=seed)
+    _draw_weights(twin, seed=seed)
     _put_back(twin, own.model, new={name for level in levels[:depth] for name in level.parameters})
     return type(own)(
         twin.to(own.model.device),
@@ -123,7 +123,7 @@ def _layers(base: nn.Module) -> list[list[nn.Module]]:
     stacks: dict[str, list[nn.ModuleList]] = {}
     for name, module in base.named_modules():
         within = any(name.startswith(f"{one}.") for one in outermost)
-        if isinstance(module, nn.ModuleList) and not within and _ids([module]):
+        if isinstance(module, nn.ModuleList) and not within and _module_ids([module]):
             outermost.append(name)
             stacks.setdefault(name.rpartition(".")[0], []).append(module)
     layers: list[list[nn.Module]] = []
@@ -144,7 +144,7 @@ def _layer_names(base: PreTrainedModel, count: int) -> list[str]:
     return ["shared layers"] if count == 1 else [f"layer group {number}" for number in range(count, 0, -1)]
 
 
-def _ids(modules: Iterable[nn.Module]) -> list[int]:
+def _module_ids(modules: Iterable[nn.Module]) -> list[int]:
     return [id(parameter) for module in modules for parameter in module.parameters()]
 
 
@@ -159,7 +159,7 @@ def _copied(model: PreTrainedModel) -> PreTrainedModel:
 
 
 @torch.no_grad()
-def _draw(twin: PreTrainedModel, *, seed: int) -> None:
+def _draw_weights(twin: PreTrainedModel, *, seed: int) -> None:
     """Draw every weight of a copy anew; one that the initialiser does not reach is left without a value."""
     for part in (*twin.modules(), *twin.parameters(), *twin.buffers()):
         vars(part).pop(_LOADED_FLAG, None)

@@ -28,9 +28,9 @@ from whylight.models.folder import (
     check_task,
     existing,
     is_failure,
+    quoted,
     read_object,
     reason,
-    shown,
 )
 from whylight.models.quiet import quiet
 
@@ -55,7 +55,7 @@ class Read:
     absent: tuple[str, ...]
 
 
-def find(path: str) -> Path | None:
+def find_folder(path: str) -> Path | None:
     """Return the folder that a name stands for, or that of an adapter on the hub; None for a whole model there."""
     folder = existing(path)
     if folder is not None:
@@ -96,7 +96,7 @@ def read(
         if num_labels is not None:
             config.num_labels = num_labels
         if folder is not None:
-            _check_size(folder, config)
+            _check_configured_size(folder, config)
         model, report = AutoModelForSequenceClassification.from_pretrained(
             path,
             config=config,
@@ -123,7 +123,7 @@ def loading(path: object) -> Iterator[None]:
     except BaseException as error:
         if not is_failure(error):
             raise
-        raise ModelError(f"cannot load {shown(path)} as a text classifier: {reason(error)}") from error
+        raise ModelError(f"cannot load {quoted(path)} as a text classifier: {reason(error)}") from error
 
 
 def _check_hub(path: str, *, local_files_only: bool) -> None:
@@ -149,7 +149,7 @@ def _on_hub(path: str, name: str, *, local_files_only: bool = False) -> Path | N
     return None if found is None else Path(found)
 
 
-def _check_size(folder: Path, config: Any) -> None:  # noqa: ANN401  transformers' own
+def _check_configured_size(folder: Path, config: Any) -> None:  # noqa: ANN401  transformers' own
     """Refuse a configuration of a far larger model than the weights are: what they lack would be drawn at random."""
     with torch.device("meta"):
         empty = AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)
@@ -158,6 +158,6 @@ def _check_size(folder: Path, config: Any) -> None:  # noqa: ANN401  transformer
     held = sum(file.stat().st_size for file in weights) * 2  # a byte holds two numbers at most
     if wanted > held + SLACK:
         raise ModelError(
-            f"cannot load {shown(folder)} as a text classifier: its configuration asks for {wanted:,} numbers, "
+            f"cannot load {quoted(folder)} as a text classifier: its configuration asks for {wanted:,} numbers, "
             f"and its weights hold {held:,} at most."
         )

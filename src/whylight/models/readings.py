@@ -11,9 +11,9 @@ from whylight.core.labels import Head as HeadKind
 from whylight.models.anatomy import encoder_of, head_of
 from whylight.models.networks.label_attention import LaatAttention
 from whylight.models.networks.plm_ca import PlmCaForSequenceClassification
-from whylight.models.recording import affine, layer_norm, norm, precise, record, steps
+from whylight.models.recording import affine, head_steps, layer_norm, norm, precise, record
 from whylight.models.unchanged import unchanged
-from whylight.views.layers import Affine, Block, Reading, Recorded, Step
+from whylight.views.layers import Affine, HeadReading, IndependentBlock, Recorded, Step
 
 PASSES = 2
 """Passes that a record takes: one that notes what enters the layers, and each layer once more when it is looked at."""
@@ -55,7 +55,7 @@ def record_document(
     with unchanged(model), torch.no_grad():
         hidden = torch.cat([hidden for _, hidden in recorded], dim=1)
         logits, _ = model.decode(hidden, torch.ones_like(hidden[..., 0]), labels=labels)
-    blocks: tuple[Block, ...] = tuple(block for block, _ in recorded)
+    blocks: tuple[IndependentBlock, ...] = tuple(block for block, _ in recorded)
     read = _label_reading(model, labels)
     own = torch.arange(len(labels), device=labels.device)
     return Recorded(blocks, read, own, torch.zeros_like(own), sign, precise(logits[0]) * sign)
@@ -69,25 +69,25 @@ def _chosen(columns: Sequence[int], head: HeadKind, device: torch.device) -> tup
     return index, torch.ones_like(index)
 
 
-def _head_reading(model: Any) -> Callable[[Tensor], Reading]:  # noqa: ANN401  any transformers model
+def _head_reading(model: Any) -> Callable[[Tensor], HeadReading]:  # noqa: ANN401  any transformers model
     head, final = head_of(model), encoder_of(model).final_norm
     parts = [attrgetter(part)(model) if isinstance(part, str) else part for part in head.steps]
     mean = head.pooling is not None and getattr(model.config, head.pooling) == "mean"
 
-    def read(states: Tensor) -> Reading:
+    def read(states: Tensor) -> HeadReading:
         rows = torch.full_like(states[:, 0], 1 / len(states)) if mean else torch.eye(1, len(states)).to(states)[0]
         module = None if final is None else attrgetter(final)(model.base_model)
         normed = states if module is None else layer_norm(module, states)
         own = None if module is None else norm(module, states)
-        return Reading(own, rows[None], steps(parts, rows[None] @ normed))
+        return HeadReading(own, rows[None], head_steps(parts, rows[None] @ normed))
 
     return read
 
 
-def _label_reading(model: PlmCaForSequenceClassification, labels: Tensor) -> Callable[[Tensor], Reading]:
+def _label_reading(model: PlmCaForSequenceClassification, labels: Tensor) -> Callable[[Tensor], HeadReading]:
     final = encoder_of(model).final_norm
 
-    def read(states: Tensor) -> Reading:
+    def read(states: Tensor) -> HeadReading:
         module = None if final is None else attrgetter(final)(model.encoder)
         normed = states if module is None else layer_norm(module, states)
         own = None if module is None else norm(module, states)
@@ -99,7 +99,7 @@ def _label_reading(model: PlmCaForSequenceClassification, labels: Tensor) -> Cal
         if attention is None:
             raise TypeError(type(model.decoder))
         rows = precise(attention[0])
-        return Reading(own, rows, _decoder_steps(model.decoder, rows @ normed, labels))
+        return HeadReading(own, rows, _decoder_steps(model.decoder, rows @ normed, labels))
 
     return read
 
@@ -110,4 +110,4 @@ def _decoder_steps(decoder: Any, whole: Tensor, labels: Tensor) -> tuple[Step, .
         every = affine(decoder.output)
         bias = None if every.bias is None else every.bias[labels, None]
         return (Affine(every.weight[labels, None], bias),)
-    return steps([decoder.value, decoder.norm, decoder.output], whole)
+    return head_steps([decoder.value, decoder.norm, decoder.output], whole)

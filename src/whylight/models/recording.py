@@ -19,9 +19,9 @@ from torch.nn import functional
 
 from whylight.core import progress
 from whylight.models import tracing
-from whylight.models.anatomy import Encoder, Part, encoder_of
+from whylight.models.anatomy import Encoder, LinearPart, encoder_of
 from whylight.models.unchanged import unchanged
-from whylight.views.layers import Affine, Block, Layer, Norm, Slope, Step, slope
+from whylight.views.layers import Affine, IndependentBlock, Layer, Norm, Slope, Step, slope
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -41,7 +41,7 @@ class Call:
         return states
 
 
-def record(model: Any, encoder: nn.Module, run: Callable[[], Tensor]) -> tuple[Block, Tensor]:  # noqa: ANN401
+def record(model: Any, encoder: nn.Module, run: Callable[[], Tensor]) -> tuple[IndependentBlock, Tensor]:  # noqa: ANN401
     """Run a model on one row, and return its layers as one block and what `run` returned.
 
     Args:
@@ -70,7 +70,7 @@ def record(model: Any, encoder: nn.Module, run: Callable[[], Tensor]) -> tuple[B
     states = [precise(call.inputs[0]) for call in calls] + [precise(outputs[-1][0])]
     projection = _optional(encoder, anatomy.projection)
     bias = None if projection is None or projection.bias is None else precise(projection.bias)
-    return Block(states, Layers(model, anatomy, calls), bias), answer
+    return IndependentBlock(states, Layers(model, anatomy, calls), bias), answer
 
 
 class Layers(Sequence[Layer]):
@@ -117,7 +117,7 @@ class Layers(Sequence[Layer]):
             inputs=precise(call.inputs[0]),
             attention=attention,
             value=_affine(layer, anatomy.value),
-            output=_affine(layer, Part(anatomy.output)),
+            output=_affine(layer, LinearPart(anatomy.output)),
             before_attention=attention_norm if anatomy.pre_norm else None,
             after_attention=None if anatomy.pre_norm else attention_norm,
             before_mlp=mlp_norm if anatomy.pre_norm else None,
@@ -143,13 +143,13 @@ class Layers(Sequence[Layer]):
             for name, path in (("attention", anatomy.attention), ("up", anatomy.up.path)):
                 stack.callback(attrgetter(path)(call.module).register_forward_hook(outputs(name)).remove)
             call.module(*call.args, **call.options)
-        tracing.check(tuple(seen["attention"]), self._model)
+        tracing.check_attentions(tuple(seen["attention"]), self._model)
         # an MLP may run stretch by stretch (chunk_size_feed_forward)
         norm1, up, norm2 = (precise(torch.cat(seen[n], dim=1)[0]) for n in ("attention_norm", "up", "mlp_norm"))
         return precise(seen["attention"][0][0]), norm1, up, norm2
 
 
-def steps(parts: Sequence[nn.Module | Activation], whole: Tensor) -> tuple[Step, ...]:
+def head_steps(parts: Sequence[nn.Module | Activation], whole: Tensor) -> tuple[Step, ...]:
     """Return the steps of a head that reads `[rows, width]`, at their true values."""
     found: list[Step] = []
     for part in parts:
@@ -166,7 +166,7 @@ def steps(parts: Sequence[nn.Module | Activation], whole: Tensor) -> tuple[Step,
     return tuple(found)
 
 
-def affine(linear: nn.Linear, part: Part | None = None) -> Affine:
+def affine(linear: nn.Linear, part: LinearPart | None = None) -> Affine:
     """Return the weights of a linear module, or of one of the parts that share it."""
     index, count = (0, 1) if part is None else (part.index, part.count)
     bias = None if linear.bias is None else precise(linear.bias).chunk(count)[index]
@@ -194,7 +194,7 @@ def precise(tensor: Tensor) -> Tensor:
     return tensor.detach().to(torch.promote_types(tensor.dtype, torch.float32))
 
 
-def _affine(layer: nn.Module, part: Part) -> Affine:
+def _affine(layer: nn.Module, part: LinearPart) -> Affine:
     return affine(attrgetter(part.path)(layer), part)
 
 
@@ -205,7 +205,7 @@ def _mlp(layer: nn.Module, anatomy: Encoder, up: Tensor) -> tuple[Step, ...]:
         middle = slope(function, up)
     else:
         middle = Slope(function(up.chunk(anatomy.gate.count, dim=-1)[anatomy.gate.index]))
-    return _affine(layer, anatomy.up), middle, _affine(layer, Part(anatomy.down))
+    return _affine(layer, anatomy.up), middle, _affine(layer, LinearPart(anatomy.down))
 
 
 def _optional(module: nn.Module, path: str | None) -> Any:  # noqa: ANN401  a linear module or None

@@ -33,7 +33,7 @@ def leaf_embeddings(model: Any) -> Iterator[None]:  # noqa: ANN401  any transfor
         yield
 
 
-def check(attentions: tuple[Tensor | None, ...] | None, model: Any) -> None:  # noqa: ANN401  any transformers model
+def check_attentions(attentions: tuple[Tensor | None, ...] | None, model: Any) -> None:  # noqa: ANN401  any transformers model
     """Refuse a model that recorded no attention."""
     if not attentions or attentions[0] is None:
         raise IncompatibleError(f"'{type(model).__name__}' does not give out its attention weights.")
@@ -47,7 +47,7 @@ def check_rows(attentions: tuple[Tensor | None, ...] | None, model: Any, *, size
         model: The model.
         size: Number of positions.
     """
-    check(attentions, model)
+    check_attentions(attentions, model)
     for layer in attentions or ():
         shape = None if layer is None else tuple(layer.shape[-2:])
         if layer is None or shape != (size, size):

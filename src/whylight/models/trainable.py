@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from whylight.core.errors import IncompatibleError
 from whylight.models.lookups import word_embeddings
 from whylight.models.networks.plm_ca import PlmCaForSequenceClassification, cut_chunks
-from whylight.views.step import Batch, Network, Pass
+from whylight.views.step import Network, Pass, TrainingBatch
 
 Reads = Literal["first", "last", "all"]
 """Which positions of the last hidden state a head reads."""
@@ -51,7 +51,7 @@ class EncoderNetwork:
 
     def run(
         self,
-        batch: Batch,
+        batch: TrainingBatch,
         *,
         train: bool,
         ids: Tensor | None = None,
@@ -63,11 +63,11 @@ class EncoderNetwork:
         output, embeddings = self._forward(batch, train=train, ids=ids, change=change, **options)
         return self._pass(batch, output, embeddings, attention=attention)
 
-    def to_rows(self, batch: Batch, tokens: Tensor) -> Tensor:  # noqa: ARG002  chunked networks need it
+    def to_rows(self, batch: TrainingBatch, tokens: Tensor) -> Tensor:  # noqa: ARG002  chunked networks need it
         """Return what is given: embeddings are laid out as tokens are."""
         return tokens
 
-    def _pass(self, batch: Batch, output: Any, embeddings: Tensor, *, attention: bool) -> Pass:  # noqa: ANN401
+    def _pass(self, batch: TrainingBatch, output: Any, embeddings: Tensor, *, attention: bool) -> Pass:  # noqa: ANN401
         examples = torch.arange(len(batch.ids), device=batch.ids.device)
         if not attention:
             return Pass(output.logits, embeddings, examples)
@@ -77,7 +77,7 @@ class EncoderNetwork:
 
     def _forward(
         self,
-        batch: Batch,
+        batch: TrainingBatch,
         *,
         train: bool,
         ids: Tensor | None,
@@ -99,7 +99,7 @@ class EncoderNetwork:
             output = self.model(**inputs, **options)
         return output, read[0]
 
-    def _find_reads(self, batch: Batch) -> Reads:
+    def _find_reads(self, batch: TrainingBatch) -> Reads:
         """Find the positions that the head reads: where the gradient by the last hidden state is not zero."""
         with torch.enable_grad():
             output, _ = self._forward(batch, train=False, ids=None, change=None, output_hidden_states=True)
@@ -107,16 +107,16 @@ class EncoderNetwork:
             found = torch.autograd.grad((output.logits * weights).sum(), output.hidden_states[-1], allow_unused=True)[0]
         places = torch.zeros_like(batch.mask) if found is None else found.abs().sum(-1) > 0
         for reads in ("first", "last", "all"):
-            if torch.equal(places, _places(batch, reads)):
+            if torch.equal(places, _read_positions(batch, reads)):
                 return reads
         raise IncompatibleError(
             f"the head of '{type(self.model).__name__}' reads its last hidden state in a way that has no attention row."
         )
 
-    def _pooled(self, batch: Batch) -> Tensor:
+    def _pooled(self, batch: TrainingBatch) -> Tensor:
         if self._reads is None:
             self._reads = self._find_reads(batch)
-        places = _places(batch, self._reads).float()
+        places = _read_positions(batch, self._reads).float()
         return places / places.sum(-1, keepdim=True)
 
 
@@ -125,16 +125,16 @@ class ChunkedNetwork(EncoderNetwork):
 
     _attention_option = "output_label_attention"
 
-    def to_rows(self, batch: Batch, tokens: Tensor) -> Tensor:
+    def to_rows(self, batch: TrainingBatch, tokens: Tensor) -> Tensor:
         """Cut into chunks, without those of padding alone."""
         return cut_chunks(tokens, size=self.model.config.chunk_size)[self._real(batch)]
 
-    def _pass(self, batch: Batch, output: Any, embeddings: Tensor, *, attention: bool) -> Pass:  # noqa: ANN401, ARG002
+    def _pass(self, batch: TrainingBatch, output: Any, embeddings: Tensor, *, attention: bool) -> Pass:  # noqa: ANN401, ARG002
         real = self._real(batch)
         examples = torch.arange(len(batch.ids), device=batch.ids.device)[:, None].expand_as(real)
         return Pass(output.logits, embeddings, examples[real], label_attention=output.label_attention)
 
-    def _real(self, batch: Batch) -> Tensor:
+    def _real(self, batch: TrainingBatch) -> Tensor:
         return cut_chunks(batch.mask.long(), size=self.model.config.chunk_size).any(dim=-1)
 
 
@@ -150,7 +150,7 @@ def mode(model: nn.Module, *, train: bool) -> Iterator[None]:
             module.training = was
 
 
-def _places(batch: Batch, reads: Reads) -> Tensor:
+def _read_positions(batch: TrainingBatch, reads: Reads) -> Tensor:
     """Mark the positions that a head reads, `[examples, tokens]`."""
     if reads == "all":
         return batch.mask

@@ -12,14 +12,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from whylight.views.step import Batch
+from whylight.views.step import TrainingBatch
 
 Criterion = Literal["mae", "kl", "bce"]
 SMALLEST = 1e-6
 """Maps are kept this far from 0 and 1 where a logarithm is taken."""
 
 
-def marked(batch: Batch) -> Tensor:
+def marked(batch: TrainingBatch) -> Tensor:
     """Return the numbers of the pairs that have evidence, `[pairs]`."""
     return torch.nonzero(batch.evidence.sum(-1) > 0)[:, 0]
 

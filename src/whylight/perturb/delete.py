@@ -16,16 +16,18 @@ from whylight.views.tokens import TokenBatch, TokenWindow
 @remover()
 def delete(window: TokenWindow | TextWindow, keep: Bools) -> Variants:
     """Leave removed words out."""
-    return Variants(_texts(window, keep) if isinstance(window, TextWindow) else _tokens(window, keep))
+    return Variants(
+        _shortened_texts(window, keep) if isinstance(window, TextWindow) else _shortened_tokens(window, keep)
+    )
 
 
-def _tokens(window: TokenWindow, keep: Bools) -> TokenBatch:
+def _shortened_tokens(window: TokenWindow, keep: Bools) -> TokenBatch:
     kept = window.kept(keep)
     order = np.argsort(~kept, axis=1, kind="stable")  # kept tokens first, in reading order
     return TokenBatch(window.ids[order], window.types[order], kept.sum(axis=1))
 
 
-def _texts(window: TextWindow, keep: Bools) -> TextBatch:
+def _shortened_texts(window: TextWindow, keep: Bools) -> TextBatch:
     pieces = [window.text[span.start : span.end] for span in window.spans]
     return TextBatch(
         tuple(

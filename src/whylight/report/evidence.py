@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whylight.core.evidence import Evidence, check, evidence
+from whylight.core.evidence import Evidence, check_evidence, evidence
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.core.text import Text, text_of
@@ -65,7 +65,7 @@ def ranking(explanation: Explanation, target: Target, *, spans: int) -> Ranking 
         target: One of its targets.
         spans: How many spans are shown at most; 0 for no evidence.
     """
-    check(spans=spans)
+    check_evidence(spans=spans)
     if not spans:
         return None
     found = evidence(explanation, target, spans=len(explanation.spans))

@@ -38,7 +38,7 @@ from whylight.explaining.compatible import require
 from whylight.explaining.explain import Options, explain_case, removal_of, with_remover_settings
 from whylight.explaining.removing import check_score
 from whylight.explaining.variants import share_settings
-from whylight.models.randomise import Level, check_seed, levels_of, randomise
+from whylight.models.randomise import CascadeLevel, check_seed, levels_of, randomise
 from whylight.run.summary import Cell, interval
 from whylight.store.tables import RANDOM, Row
 from whylight.views.classifier import Classifier
@@ -185,7 +185,7 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
     return SanitySummary(tuple(found), tuple(lines))
 
 
-def _cascade(classifier: Classifier, levels: str | int) -> tuple[Level, ...]:
+def _cascade(classifier: Classifier, levels: str | int) -> tuple[CascadeLevel, ...]:
     """Return the levels to go through, from the head down."""
     found = levels_of(classifier)
     depth = {"all": len(found), "head": 1}.get(levels) if isinstance(levels, str) else levels

@@ -18,7 +18,7 @@ from whylight.core.errors import InputError
 from whylight.core.text import text_of
 from whylight.data.dataset import Dataset, Record
 from whylight.models.tokenised import encode
-from whylight.views.step import Batch
+from whylight.views.step import TrainingBatch
 from whylight.views.tokens import NO_FEATURE, one_window
 
 WINDOW = 20
@@ -79,7 +79,7 @@ class Collator:
     multi_label: bool
 
     def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:
-        """Return the fields of a `Batch` by name, as a trainer moves them about."""
+        """Return the fields of a `TrainingBatch` by name, as a trainer moves them about."""
         width = max(len(item.ids) for item in items)
         pairs = [(e, label, row) for e, item in enumerate(items) for row, label in enumerate(item.labels)]
         evidence = np.zeros((len(pairs), width), dtype=np.float32)
@@ -88,10 +88,10 @@ class Collator:
             evidence[place, : len(own)] = own
         types = [item.types for item in items if item.types is not None]
         return {
-            "ids": _stacked([item.ids for item in items], width, fill=self.pad),
-            **({"types": _stacked(types, width, fill=0)} if types else {}),
-            "mask": _stacked([np.ones(len(item.ids), dtype=bool) for item in items], width, fill=False),
-            "content": _stacked([item.content for item in items], width, fill=False),
+            "ids": _stack_padded([item.ids for item in items], width, fill=self.pad),
+            **({"types": _stack_padded(types, width, fill=0)} if types else {}),
+            "mask": _stack_padded([np.ones(len(item.ids), dtype=bool) for item in items], width, fill=False),
+            "content": _stack_padded([item.content for item in items], width, fill=False),
             "labels": self._labels(items),
             "pair_example": torch.tensor([example for example, _, _ in pairs], dtype=torch.long),
             "pair_label": torch.tensor([label for _, label, _ in pairs], dtype=torch.long),
@@ -107,9 +107,9 @@ class Collator:
         return labels
 
 
-def batch_of(inputs: Mapping[str, Tensor]) -> Batch:
+def batch_of(inputs: Mapping[str, Tensor]) -> TrainingBatch:
     """Make a batch of its fields."""
-    return Batch(**inputs)
+    return TrainingBatch(**inputs)
 
 
 class LengthSampler(Sampler[int]):
@@ -160,7 +160,7 @@ def check_labels(train: Dataset, dev: Dataset) -> None:
         raise InputError(f"all training texts have the label '{next(iter(seen), '')}'; there is nothing to tell apart.")
 
 
-def _stacked(rows: Sequence[Any], width: int, *, fill: int | bool) -> Tensor:
+def _stack_padded(rows: Sequence[Any], width: int, *, fill: int | bool) -> Tensor:
     out = np.full((len(rows), width), fill, dtype=rows[0].dtype)
     for place, row in enumerate(rows):
         out[place, : len(row)] = row

@@ -11,7 +11,7 @@ HIDDEN = (
 """Numbers that are no curve of interest."""
 
 
-def draw(history: Sequence[Mapping[str, float]]) -> str:
+def draw_curves(history: Sequence[Mapping[str, float]]) -> str:
     """Draw the log of a training as SVG.
 
     Args:
@@ -20,7 +20,7 @@ def draw(history: Sequence[Mapping[str, float]]) -> str:
     from matplotlib import rc_context  # noqa: PLC0415  slow to import
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    panels = _panels(history)
+    panels = _curve_points(history)
     with rc_context({"svg.hashsalt": "whylight", "svg.fonttype": "none", "font.size": 9}):
         figure = Figure(figsize=(7, 2.2 * len(panels)), layout="constrained")
         axes: Any = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
@@ -38,7 +38,7 @@ def draw(history: Sequence[Mapping[str, float]]) -> str:
     return buffer.getvalue()
 
 
-def _panels(history: Sequence[Mapping[str, float]]) -> dict[str, dict[str, list[tuple[float, float]]]]:
+def _curve_points(history: Sequence[Mapping[str, float]]) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """Group points by the name of the number, then by training and validation."""
     panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for record in history:

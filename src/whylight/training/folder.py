@@ -17,7 +17,7 @@ CHECKPOINTS = "checkpoints"
 
 
 @contextmanager
-def claimed(folder: Path) -> Iterator[None]:
+def claimed_by_one(folder: Path) -> Iterator[None]:
     """Keep other commands out of a folder inside the block; of several processes that train together, one claims it."""
     try:
         str(folder).encode()
@@ -52,7 +52,7 @@ def mark_started(folder: Path, identity: Identity) -> None:
     mark = folder / CHECKPOINTS / "training"
     with files.said(mark, doing="read"):
         is_new = not mark.is_file()
-        known = None if is_new else _parsed(mark)
+        known = None if is_new else _parsed_json(mark)
     own = known if isinstance(known, dict) else {"asked": {}}  # version 0.1 wrote a name alone
     if not is_new and own.get("training") != identity.name:
         raise identity.refusal(folder, own.get("asked"), kind="training that was not finished")
@@ -65,7 +65,7 @@ def is_started(folder: Path) -> bool:
     return (folder / CHECKPOINTS / "training").is_file()
 
 
-def _parsed(path: Path) -> object:
+def _parsed_json(path: Path) -> object:
     """Read a JSON file; one that is not complete is None."""
     try:
         return json.loads(path.read_text(encoding="utf-8", errors="replace"))
@@ -76,16 +76,16 @@ def _parsed(path: Path) -> object:
 def last_checkpoint(folder: Path) -> str | None:
     """Return the last checkpoint that is whole; its state is the last file that is written."""
     with files.said(folder):
-        whole = [path for path in folder.glob("checkpoint-*") if isinstance(_state(path), dict)]
+        whole = [path for path in folder.glob("checkpoint-*") if isinstance(_trainer_state(path), dict)]
         for path in folder.glob("checkpoint-*"):
             if path not in whole and processes.is_first():
                 shutil.rmtree(path)  # a kill left it half-written
     return str(max(whole, key=lambda path: int(path.name.rsplit("-", 1)[1]))) if whole else None
 
 
-def _state(checkpoint: Path) -> object:
+def _trainer_state(checkpoint: Path) -> object:
     path = checkpoint / "trainer_state.json"
-    return _parsed(path) if path.is_file() else None
+    return _parsed_json(path) if path.is_file() else None
 
 
 def move_in(new: Path, place: Path) -> None:

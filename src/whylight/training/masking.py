@@ -19,7 +19,7 @@ from whylight.core.inputs import JsonValue
 from whylight.objectives.token_masking import find_mask
 from whylight.training.batches import batch_of
 from whylight.training.recipe import Recipe
-from whylight.views.step import Batch, Network, Step
+from whylight.views.step import Network, Step, TrainingBatch
 
 NAME = "token_masking"
 BETAS = (0.1, 0.5, 1.0, 5.0, 25.0, 125.0, 625.0, 3125.0)
@@ -74,13 +74,13 @@ def choose_beta(network: Network, batches: Iterable[Mapping[str, Tensor]], recip
     few = [batch_of(one) for one in islice(batches, BATCHES)]
     trials: list[Trial] = []
     for beta in BETAS:
-        trials.append(_tried(network, few, beta=beta, steps=steps, rate=rate))
+        trials.append(_tried_beta(network, few, beta=beta, steps=steps, rate=rate))
         if trials[-1].harmless:
             break
     return min(trials, key=lambda one: (not one.harmless, one.cost)).beta, trials
 
 
-def told(beta: float, trials: Sequence[Trial]) -> dict[str, JsonValue]:
+def beta_receipt(beta: float, trials: Sequence[Trial]) -> dict[str, JsonValue]:
     """Return what a receipt says about the choice; that nothing was harmless is a note in words."""
     tried: list[JsonValue] = [{**asdict(one), "cost": one.cost, "harmless": one.harmless} for one in trials]
     found: dict[str, JsonValue] = {"beta": beta, "betas_tried": tried}
@@ -91,7 +91,7 @@ def told(beta: float, trials: Sequence[Trial]) -> dict[str, JsonValue]:
     return found
 
 
-def _tried(network: Network, batches: Sequence[Batch], *, beta: float, steps: int, rate: float) -> Trial:
+def _tried_beta(network: Network, batches: Sequence[TrainingBatch], *, beta: float, steps: int, rate: float) -> Trial:
     """Mask some batches, and classify them with and without."""
     masked = content = 0
     right = {"whole": np.zeros(2), "masked": np.zeros(2)}

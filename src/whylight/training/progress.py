@@ -6,7 +6,7 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 from transformers import TrainerCallback
 
-from whylight.explaining.console import Console, words
+from whylight.explaining.console import Console, text_column
 
 SHOWN = ("loss", "grad_norm", "learning_rate", "epoch", "step")
 """Logged numbers that are not shown as terms."""
@@ -23,7 +23,7 @@ class ProgressBar(TrainerCallback):  # type: ignore[misc]  # transformers is unt
         """Start the bar."""
         if sys.stderr.isatty() and state.is_world_process_zero:
             columns = ("{task.fields[epoch]}", "{task.fields[terms]}", "{task.fields[validated]}")
-            texts = [words(one) for one in columns]
+            texts = [text_column(one) for one in columns]
             bar = (texts[0], BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(), *texts[1:])
             self._progress = Progress(*bar, console=Console(stderr=True), transient=True)
             self._task = self._progress.add_task("", total=state.max_steps, epoch="", terms="", validated="")

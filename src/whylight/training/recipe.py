@@ -115,7 +115,7 @@ def make_recipe(objectives: Sequence[str], *, numbers: Mapping[str, object], set
     """Complete a recipe where its numbers and the settings of its terms are given apart, as texts or values."""
     read: dict[str, Any] = {name: NUMBERS[name].parse(value) for name, value in numbers.items()}
     terms = make_terms(objectives, settings, combine=read.get("combine", "joint"))
-    return check(Recipe(terms=terms, **read))
+    return check_recipe(Recipe(terms=terms, **read))
 
 
 def parse_objective(text: str) -> tuple[str, float | None]:
@@ -154,15 +154,15 @@ def make_terms(objectives: Sequence[str], settings: Mapping[str, object], *, com
         raise SettingError(f"'{combine}' needs an objective besides the labels, e.g. rationale_attention.")
     specs = [OBJECTIVES[name] for name in weights]
     own = share_settings(specs, settings)
-    return tuple(Term(spec.name, _weight(spec, weights), one) for spec, one in zip(specs, own, strict=True))
+    return tuple(Term(spec.name, _term_weight(spec, weights), one) for spec, one in zip(specs, own, strict=True))
 
 
-def _weight(spec: Spec, weights: Mapping[str, float | None]) -> float:
+def _term_weight(spec: Spec, weights: Mapping[str, float | None]) -> float:
     given = weights[spec.name]
     return float(spec.facts["weight"]) if given is None else given
 
 
-def check(recipe: Recipe) -> Recipe:
+def check_recipe(recipe: Recipe) -> Recipe:
     """Refuse numbers that make no training."""
     if recipe.combine == "constrained" and (recipe.bound_train is None or recipe.bound_validation is None):
         raise SettingError(

@@ -11,7 +11,7 @@ from whylight.core.identity import Identity
 from whylight.models.prepare import Prepared
 from whylight.store import files
 from whylight.training import processes
-from whylight.training.curves import draw
+from whylight.training.curves import draw_curves
 from whylight.training.figures import Values
 from whylight.training.folder import CHECKPOINTS, is_started, move_in, saving, write_text
 from whylight.training.recipe import Recipe
@@ -85,14 +85,14 @@ def finish(trainer: ReasonTrainer, prepared: Prepared, folder: Path, receipt: di
         _, logits, gold = trainer.validated()
         receipt["threshold"] = model.config.decision_threshold = trainer.figures(logits, gold).threshold
     if processes.is_first():
-        _write(prepared, folder, receipt)
+        _write_result(prepared, folder, receipt)
     trainer.accelerator.wait_for_everyone()
     if unmet:
         raise UnmetError(_unmet_sentence(receipt, folder))
     return Trained(folder, receipt)
 
 
-def _write(prepared: Prepared, folder: Path, receipt: dict[str, Any]) -> None:
+def _write_result(prepared: Prepared, folder: Path, receipt: dict[str, Any]) -> None:
     """Write model, curves and receipt, each complete before it stands in its place; then checkpoints may go."""
     place = folder / "unmet" if receipt["unmet"] else folder
     new = folder / CHECKPOINTS / "new"  # what a kill leaves of it goes with the checkpoints
@@ -101,7 +101,7 @@ def _write(prepared: Prepared, folder: Path, receipt: dict[str, Any]) -> None:
         prepared.model.save_pretrained(new)
         prepared.tokenizer.save_pretrained(new)
         move_in(new, place)
-        write_text(folder / "curves.svg", draw(receipt["history"]))
+        write_text(folder / "curves.svg", draw_curves(receipt["history"]))
         write_text(folder / RECEIPT, json.dumps(receipt, indent=1) + "\n")
         shutil.rmtree(folder / CHECKPOINTS)
 

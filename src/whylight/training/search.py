@@ -21,7 +21,7 @@ from whylight.core.errors import ModelError, SettingError, unknown
 from whylight.core.inputs import JsonValue
 from whylight.core.registry import OBJECTIVES, Setting
 from whylight.training.figures import BY_DOCUMENT
-from whylight.training.recipe import Recipe, check
+from whylight.training.recipe import Recipe, check_recipe
 from whylight.training.trainer import UNMET
 
 try:
@@ -51,7 +51,7 @@ def parse_search(texts: Sequence[str], recipe: Recipe) -> dict[str, Distribution
             raise SettingError(f"'{name}' is searched twice; give all its values at once.")
         setting = _setting(name, recipe)
         space[name] = _range(setting, parts) if ranged else _choices(setting, values.split(","))
-        _check(name, space[name], recipe)
+        _check_distribution(name, space[name], recipe)
     return space
 
 
@@ -92,10 +92,10 @@ def _choices(setting: Setting, texts: Sequence[str]) -> Distribution:
     return CategoricalDistribution(tuple(dict.fromkeys(choices)))
 
 
-def _check(name: str, found: Distribution, recipe: Recipe) -> None:
+def _check_distribution(name: str, found: Distribution, recipe: Recipe) -> None:
     """Refuse, before anything is trained, values that make no training or no comparison."""
     ends = found.choices if isinstance(found, CategoricalDistribution) else (found.low, found.high)
-    recipes = [check(changed(recipe, {name: end})) for end in ends]
+    recipes = [check_recipe(changed(recipe, {name: end})) for end in ends]
     if name == "batch_size" and recipe.micro_batch and not isinstance(found, CategoricalDistribution):
         raise SettingError("with --micro-batch, name the batch sizes to search, e.g. batch_size=16,32.")
     if name not in NUMBERS and recipe.combine == "alone":
@@ -140,7 +140,7 @@ def minimised_number(recipe: Recipe, space: Space, *, multi_label: bool) -> str:
     return f"term_{labels.name}"
 
 
-def number(figures: Mapping[str, float], minimised: str) -> float:
+def validation_number(figures: Mapping[str, float], minimised: str) -> float:
     """Return the number of a validation; a broken bound is worse than anything that keeps it."""
     if figures["selection"] >= UNMET:
         return figures["selection"]
@@ -167,7 +167,7 @@ class Watch(TrainerCallback):  # type: ignore[misc]  # transformers is untyped f
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any) -> None:  # noqa: ANN401, ARG002
         """Report an epoch."""
         figures = {name.removeprefix("eval_"): value for name, value in metrics.items()}
-        value = number(figures, self._minimised)
+        value = validation_number(figures, self._minimised)
         if not isfinite(value + figures["labels"]):
             raise ModelError(f"the validation loss is not a finite number in epoch {state.epoch:g}.")
         self._trial.report(value, step=round(state.epoch))

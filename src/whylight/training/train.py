@@ -28,10 +28,10 @@ from whylight.models.trainable import network
 from whylight.training import processes
 from whylight.training.batches import Collator, check_labels, make_items
 from whylight.training.combine import Multiplier
-from whylight.training.folder import CHECKPOINTS, claimed, interruptible, last_checkpoint, mark_started
-from whylight.training.masking import asks_for_beta, choose_beta, told, with_beta
+from whylight.training.folder import CHECKPOINTS, claimed_by_one, interruptible, last_checkpoint, mark_started
+from whylight.training.masking import asks_for_beta, beta_receipt, choose_beta, with_beta
 from whylight.training.progress import ProgressBar
-from whylight.training.recipe import Recipe, check, recipe as build
+from whylight.training.recipe import Recipe, check_recipe, recipe as build
 from whylight.training.result import Trained, finish, finished
 from whylight.training.stopping import Stopping
 from whylight.training.trainer import ReasonTrainer, chosen_by
@@ -87,7 +87,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     choice("architecture", architecture, get_args(Architecture))
     _require_libraries()
     folder = Path(out)
-    _check_data(data, dev, check(recipe))
+    _check_data(data, dev, check_recipe(recipe))
     recipe = _complete(recipe, data)
     prepared = open_start(model, data, recipe, architecture)
     asked = {**recipe.asked, **selection_of(recipe, data), "architecture": architecture}
@@ -96,7 +96,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     if done is not None:
         return done
     checkpoints = folder / CHECKPOINTS
-    with claimed(checkpoints), quiet(), interruptible(folder):
+    with claimed_by_one(checkpoints), quiet(), interruptible(folder):
         mark_started(folder, identity)
         trainer = _trainer(prepared, data, dev, recipe, checkpoints, progress=progress)
         for one in callbacks:
@@ -223,7 +223,7 @@ def _settled(trainer: ReasonTrainer) -> dict[str, Any]:
     batches = map(trainer._prepare_inputs, texts)  # noqa: SLF001  the library's own hook
     beta, trials = choose_beta(network(model, mask_id=trainer.mask_id), batches, trainer.recipe)
     trainer.recipe = with_beta(trainer.recipe, beta)
-    return told(beta, trials)
+    return beta_receipt(beta, trials)
 
 
 def _arguments(recipe: Recipe, checkpoints: Path, *, texts: int) -> TrainingArguments:

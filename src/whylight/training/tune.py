@@ -24,14 +24,22 @@ from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingC
 from whylight.core.errors import InputError, ModelError, SettingError, UnmetError
 from whylight.core.inputs import JsonValue
 from whylight.data.dataset import Dataset
-from whylight.explaining.console import Console, words
+from whylight.explaining.console import Console, text_column
 from whylight.models.prepare import Architecture
 from whylight.store import files
 from whylight.training.figures import Values
-from whylight.training.folder import claimed, interruptible, write_text
+from whylight.training.folder import claimed_by_one, interruptible, write_text
 from whylight.training.recipe import Recipe
 from whylight.training.result import Trained, read_receipt
-from whylight.training.search import Space, Watch, changed, every_point, minimised_number, number, parse_search
+from whylight.training.search import (
+    Space,
+    Watch,
+    changed,
+    every_point,
+    minimised_number,
+    parse_search,
+    validation_number,
+)
 from whylight.training.study import FINISHED, opened
 from whylight.training.train import identity_of, open_start, selection_of, train
 
@@ -48,7 +56,7 @@ REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedRecipe:
     """One trial.
 
     Attributes:
@@ -80,7 +88,7 @@ class Tuned:
     folder: Path
     receipt: dict[str, Any]
     minimised: str
-    trials: tuple[Tried, ...]
+    trials: tuple[TriedRecipe, ...]
 
 
 def tune(  # noqa: PLR0913  the public call: four arguments are optional and named
@@ -124,7 +132,7 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
     minimised = minimised_number(recipe, space, multi_label=data.multi_label)
     fit = partial(train, model, data, dev, architecture=architecture, progress=False)
     with (
-        claimed(folder),
+        claimed_by_one(folder),
         interruptible(folder),
         opened(folder, identity) as study,
         _bar(trials, shown=progress) as moved,
@@ -205,7 +213,7 @@ class _Run:
             raise InputError("the model that the search starts from has changed since it began; name another folder.")
         figures = {name: value for name, value in receipt["validation"].items() if name != "seconds"}
         trial.set_user_attr("figures", figures)
-        value = number(figures, self.minimised)
+        value = validation_number(figures, self.minimised)
         receipt["trial"] = {"number": trial.number, "parameters": trial.params, "value": value}
         receipt["trial"] |= {"minimised": self.minimised, "because": REASONS[self.minimised == "selection"]}
         write_text(place / "training.json", json.dumps(receipt, indent=1) + "\n")
@@ -231,7 +239,7 @@ class _Run:
             why = found[-1].user_attrs["diverged"]  # pruning starts when some are complete
             raise ModelError(f"none of {len(found)} trials gave a model: {why}")
         place = self.folder / "best"
-        return Tuned(place, read_receipt(place), self.minimised, tuple(_tried(one) for one in found))
+        return Tuned(place, read_receipt(place), self.minimised, tuple(_tried_recipe(one) for one in found))
 
 
 def _refuse_other_files(folder: Path) -> None:
@@ -250,16 +258,16 @@ def _repeat(trial: optuna.Trial, known: FrozenTrial) -> float | None:
     return known.value if known.state is TrialState.COMPLETE else None
 
 
-def _tried(trial: FrozenTrial) -> Tried:
+def _tried_recipe(trial: FrozenTrial) -> TriedRecipe:
     state = "diverged" if "diverged" in trial.user_attrs else trial.state.name.lower()
-    return Tried(trial.number, state, trial.value, trial.params, Values(trial.user_attrs.get("figures", {})))
+    return TriedRecipe(trial.number, state, trial.value, trial.params, Values(trial.user_attrs.get("figures", {})))
 
 
 @contextmanager
 def _bar(total: int, *, shown: bool) -> Iterator[Callable[[float], None]]:
     """Show how many trials are done, if a person is watching."""
     columns = (
-        words("trial {task.fields[now]} of {task.total:g}"),
+        text_column("trial {task.fields[now]} of {task.total:g}"),
         BarColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),

@@ -105,7 +105,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class IndependentBlock:
     """A stretch of positions that is encoded independently of the others.
 
     Attributes:
@@ -120,7 +120,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class HeadReading:
     """How a head reads the states of all positions.
 
     Attributes:
@@ -148,14 +148,14 @@ class Recorded:
         logits: What the model itself answered, `[targets]`.
     """
 
-    blocks: tuple[Block, ...]
-    read: Callable[[Tensor], Reading]
+    blocks: tuple[IndependentBlock, ...]
+    read: Callable[[Tensor], HeadReading]
     row: Tensor
     column: Tensor
     sign: Tensor
     logits: Tensor
 
-    def reading(self, depth: int) -> Reading:
+    def reading(self, depth: int) -> HeadReading:
         """Return how the head reads the states after so many layers."""
         return self.read(torch.cat([block.states[depth] for block in self.blocks]))
 

@@ -17,7 +17,7 @@ from whylight.core.errors import IncompatibleError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class TrainingBatch:
     """Inputs and what is known about them.
 
     Attributes:
@@ -81,7 +81,7 @@ class Network(Protocol):
 
     def run(
         self,
-        batch: Batch,
+        batch: TrainingBatch,
         *,
         train: bool,
         ids: Tensor | None = None,
@@ -99,7 +99,7 @@ class Network(Protocol):
         """
         ...
 
-    def to_rows(self, batch: Batch, tokens: Tensor) -> Tensor:
+    def to_rows(self, batch: TrainingBatch, tokens: Tensor) -> Tensor:
         """Lay out something that is given for each token of each example, `[examples, tokens]`, as embeddings are."""
         ...
 
@@ -118,7 +118,7 @@ class Step:
     """
 
     network: Network
-    batch: Batch
+    batch: TrainingBatch
     training: bool = True
     attention: bool = False
     teacher: Network | None = None
@@ -143,7 +143,7 @@ class Step:
         """Gradient of each example's own loss by its word embeddings, differentiable, `[rows, tokens, dims]`."""
         found = self._memory.get("gradient")
         if not isinstance(found, Tensor):
-            found = self._memory["gradient"] = gradient(self.example_losses.sum(), self.passed.embeddings)
+            found = self._memory["gradient"] = gradient_of(self.example_losses.sum(), self.passed.embeddings)
         return found
 
     def pair_attention(self) -> Tensor:
@@ -174,7 +174,7 @@ class Step:
         for place in range(int(rank.max()) + 1 if len(rank) else 0):
             chosen = torch.nonzero(rank == place)[:, 0]
             own = found.logits[batch.pair_example[chosen], batch.pair_label[chosen]].sum()
-            product = (found.embeddings * gradient(own, found.embeddings)).sum(-1)
+            product = (found.embeddings * gradient_of(own, found.embeddings)).sum(-1)
             rows = rows.index_copy(0, chosen, self._to_tokens(product)[batch.pair_example[chosen]])
         return rows
 
@@ -204,7 +204,7 @@ def example_losses(logits: Tensor, labels: Tensor) -> Tensor:
     return functional.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype), reduction="none").mean(-1)
 
 
-def gradient(value: Tensor, inputs: Tensor) -> Tensor:
+def gradient_of(value: Tensor, inputs: Tensor) -> Tensor:
     """Return the gradient of a value, such that it can be differentiated again."""
     return torch.autograd.grad(value, inputs, create_graph=True)[0]
 
