@@ -13,18 +13,9 @@ from whylight.core.errors import SettingError
 from whylight.core.rationale import Rationale
 from whylight.core.registry import METRICS
 from whylight.metrics._plausibility import runs, same_spans
-from whylight.metrics.average_precision import average_precision
-from whylight.metrics.empty_rate import empty_rate
-from whylight.metrics.iou import iou
-from whylight.metrics.iou_f1 import iou_f1
-from whylight.metrics.precision import precision
-from whylight.metrics.precision_at_k import precision_at_k
-from whylight.metrics.recall import recall
-from whylight.metrics.recall_at_k import recall_at_k
-from whylight.metrics.roc_auc import roc_auc
-from whylight.metrics.span_cover import span_cover
-from whylight.metrics.span_recall import span_recall
-from whylight.metrics.token_f1 import token_f1
+from whylight.metrics.boundary import empty_rate, iou, precision, recall, token_f1
+from whylight.metrics.ranking import average_precision, precision_at_k, recall_at_k, roc_auc
+from whylight.metrics.spans import iou_f1, span_cover, span_recall
 
 PLAUSIBILITY = [name for name in METRICS.names() if Rationale in METRICS[name].consumes]
 # scores divided by their sum 20: .4 .05 .2 .2 0 .1 .05 0; the second word speaks against; gold are 0, 1, 3, 6

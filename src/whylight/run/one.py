@@ -21,7 +21,7 @@ from whylight.explaining import provide
 from whylight.explaining.case import Case, open_case
 from whylight.explaining.explain import explain_case
 from whylight.metrics._curves import CURVE_SHARES, perturbation_curves
-from whylight.metrics._signs import non_alphanumeric
+from whylight.metrics.alone import non_alphanumeric
 from whylight.run.plan import Plan, Settings, needs_boundary
 from whylight.store.explanations import row_of
 from whylight.store.tables import HUMAN, RANDOM, Row
