@@ -1,4 +1,4 @@
-"""`whylight methods`, `whylight metrics` and `whylight objectives`: what there is, read from the signatures."""
+"""`whylight methods`, `metrics`, `objectives` and `datasets`: what there is, read from the signatures."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ import typer
 from rich.table import Table
 
 from whylight.core.registry import METHODS, METRICS, OBJECTIVES, Spec
-from whylight.explaining.console import Console
+from whylight.explaining.console import Console, say
 
 
 def methods(
@@ -52,6 +52,20 @@ def objectives() -> None:
         needs = ", ".join(need.replace("_", " ") for need in spec.facts["needs"]) or "nothing more"
         table.add_row(name, f"{spec.facts['weight']:g}", needs, _settings(spec), spec.summary)
     Console().print(table)
+
+
+def datasets() -> None:
+    """List the corpora, their splits and settings."""
+    from whylight.data.registry import CORPORA  # noqa: PLC0415  loads only when it is needed
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("corpus", "splits", "settings and defaults", "what it is"):
+        table.add_column(column)
+    for name in CORPORA.names():
+        spec = CORPORA[name]
+        table.add_row(name, " ".join(spec.facts["splits"]) or "its files", _settings(spec), spec.summary)
+    Console().print(table)
+    say("Use: --data CORPUS:PATH, or the path of a file of your own.", style="dim")
 
 
 def _consumed(spec: Spec, *, skip: int = 0) -> str:

@@ -32,8 +32,8 @@ from whylight.training.folder import claimed, interruptible, write_text
 from whylight.training.recipe import Recipe
 from whylight.training.result import Trained, read_receipt
 from whylight.training.search import Space, Watch, changed, every_point, minimised_number, number, parse_search
-from whylight.training.study import FINISHED, opened
 from whylight.training.train import identity_of, open_start, selection_of, train
+from whylight.training.trials import FINISHED, opened
 
 # isort: split
 import optuna  # after `search`, which says in a sentence that it is not installed
