@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from whylight.core.marked import asks_for_tuning, is_corpus_metric
 from whylight.core.registry import METHODS, METRICS, OBJECTIVES, Spec
 from whylight.explaining.console import Console, say
 
@@ -38,7 +39,7 @@ def metrics() -> None:
     for name in METRICS.names():
         spec = METRICS[name]
         better = "higher" if spec.facts["higher_is_better"] else "lower"
-        table.add_row(name, _consumed(spec, skip=1), better, _settings(spec), spec.summary)
+        table.add_row(name, _evidence(spec), better, _settings(spec), spec.summary)
     Console().print(table)
 
 
@@ -70,6 +71,14 @@ def datasets() -> None:
 
 def _consumed(spec: Spec, *, skip: int = 0) -> str:
     return ", ".join(view.__name__ for view in spec.consumes[skip:]) or "none"
+
+
+def _evidence(spec: Spec) -> str:
+    """Say what a metric needs besides explanations."""
+    if not is_corpus_metric(spec):
+        return _consumed(spec, skip=1)
+    tuning = asks_for_tuning(spec, spec.complete_settings({}))
+    return "rationales of all texts" + (", tuning texts" if tuning else "")
 
 
 def _settings(spec: Spec) -> str:

@@ -186,16 +186,19 @@ def method(  # noqa: PLR0913  one keyword a fact; there is nothing to group
     return register
 
 
-def metric(*, cite: str, higher_is_better: bool) -> Callable[[F], F]:
-    """Register a metric: a function of an explanation and one piece of evidence to one value a target.
+def metric(*, cite: str, higher_is_better: bool, resamples: int = 500) -> Callable[[F], F]:
+    """Register a metric: a function of an explanation and one piece of evidence to one value per target.
+
+    One whose first parameter is a `MarkedCorpus` is measured on all pairs of a data set: one value per draw.
 
     Args:
         cite: Key of the paper that defines it.
         higher_is_better: Direction in which a better explanation moves it.
+        resamples: Of a metric over a corpus: draws of texts for its interval; fewer where each is a curve of all words.
     """
 
     def register(function: F) -> F:
-        METRICS.register(function, cite=cite, higher_is_better=higher_is_better)
+        METRICS.register(function, cite=cite, higher_is_better=higher_is_better, resamples=resamples)
         return function
 
     return register

@@ -82,6 +82,7 @@ class Book:
             rows_run=sum(done.rows_run for own in (self.tuned, self.texts) for done in own.values() if done),
             seconds=self.seconds,
             peak_megabytes=peak_megabytes(),
+            asked=self.identity.asked,
         )
 
 
