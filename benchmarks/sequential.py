@@ -17,7 +17,7 @@ from torch import Tensor
 
 from whylight.core.labels import Target
 from whylight.core.text import Text
-from whylight.methods._paths import gauss_legendre
+from whylight.methods.integrated_gradients import gauss_legendre
 from whylight.methods.sequential_integrated_gradients import sequential_integrated_gradients
 from whylight.views.classifier import Request
 from whylight.views.gradient import GradientView

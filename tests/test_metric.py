@@ -13,7 +13,7 @@ from whylight.core.explanation import Explanation, Prediction, Provenance
 from whylight.core.labels import Target
 from whylight.core.text import Span, Text
 from whylight.explaining.evaluate import measure
-from whylight.metrics.comprehensiveness import comprehensiveness
+from whylight.metrics.perturbation import comprehensiveness
 from whylight.models.load import load
 from whylight.perturb.binding import bound
 from whylight.views.game import Game

@@ -13,7 +13,7 @@ from scipy import stats
 from balanced import parsed
 from run_rows import VALUES, example_rows, explanation_row, score_row, write
 from whylight.core.arrays import Floats
-from whylight.metrics.kendall_tau import kendall_tau
+from whylight.metrics.agreement import kendall_tau
 from whylight.report.run_examples import best_and_worst
 from whylight.report.run_page import page
 from whylight.report.run_rows import read

@@ -12,7 +12,7 @@ from whylight.core.errors import SettingError
 from whylight.core.registry import METHODS, METRICS, OBJECTIVES
 from whylight.explaining.variants import share_settings
 from whylight.run.evaluate import Question
-from whylight.run.several import evaluate_several
+from whylight.study.several import evaluate_several
 
 TEXT = "a good film"
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whylight.explaining.explain import Options, explain
     from whylight.models.load import load
     from whylight.run.evaluate import evaluate
-    from whylight.run.sanity import sanity_check
+    from whylight.study.sanity import sanity_check
     from whylight.training.recipe import recipe
     from whylight.training.train import train
 
@@ -55,7 +55,7 @@ _LAZY = {
     "load": "whylight.models.load",
     "measure": "whylight.explaining.evaluate",
     "recipe": "whylight.training.recipe",
-    "sanity_check": "whylight.run.sanity",
+    "sanity_check": "whylight.study.sanity",
     "train": "whylight.training.train",
 }
 

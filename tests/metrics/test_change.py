@@ -11,8 +11,7 @@ from metric_builders import explanation
 from whylight.core.errors import SettingError
 from whylight.core.explanation import Explanation
 from whylight.core.registry import METRICS
-from whylight.metrics.mean_change import mean_change
-from whylight.metrics.sign_change import sign_change
+from whylight.metrics.agreement import mean_change, sign_change
 
 numbers = st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1, max_size=12)
 

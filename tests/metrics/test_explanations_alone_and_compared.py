@@ -11,13 +11,8 @@ from scipy import stats
 from whylight.core.errors import SettingError
 from whylight.core.explanation import Explanation
 from whylight.core.registry import METRICS
-from whylight.metrics.entropy import entropy
-from whylight.metrics.evidence_size import evidence_size
-from whylight.metrics.kendall_tau import kendall_tau
-from whylight.metrics.non_alphanumeric_share import non_alphanumeric_share
-from whylight.metrics.pearson import pearson
-from whylight.metrics.spearman import spearman
-from whylight.metrics.top_k_overlap import top_k_overlap
+from whylight.metrics.agreement import kendall_tau, pearson, spearman, top_k_overlap
+from whylight.metrics.alone import entropy, evidence_size, non_alphanumeric_share
 
 COMPARED = [name for name in METRICS.names() if METRICS[name].consumes == (Explanation, Explanation)]
 LIKENESS = [name for name in COMPARED if METRICS[name].facts["higher_is_better"]]

@@ -12,17 +12,20 @@ from whylight.core.arrays import Floats
 from whylight.core.errors import SettingError
 from whylight.core.registry import METRICS
 from whylight.metrics._curves import keep_curve, removal_curve, share_counts, top_count
-from whylight.metrics.aopc_comprehensiveness import aopc_comprehensiveness
-from whylight.metrics.aopc_sufficiency import aopc_sufficiency
-from whylight.metrics.comprehensiveness import comprehensiveness
-from whylight.metrics.deletion_auc import deletion_auc
-from whylight.metrics.insertion_auc import insertion_auc
-from whylight.metrics.log_odds import log_odds
-from whylight.metrics.normalised_comprehensiveness import normalised_comprehensiveness
-from whylight.metrics.normalised_sufficiency import normalised_sufficiency
-from whylight.metrics.relative_comprehensiveness import relative_comprehensiveness
-from whylight.metrics.relative_sufficiency import relative_sufficiency
-from whylight.metrics.sufficiency import sufficiency
+from whylight.metrics.area import deletion_auc, insertion_auc
+from whylight.metrics.perturbation import (
+    aopc_comprehensiveness,
+    aopc_sufficiency,
+    comprehensiveness,
+    log_odds,
+    sufficiency,
+)
+from whylight.metrics.relative import (
+    normalised_comprehensiveness,
+    normalised_sufficiency,
+    relative_comprehensiveness,
+    relative_sufficiency,
+)
 from whylight.views.game import Game
 
 FAITHFULNESS = [name for name in METRICS.names() if Game in METRICS[name].consumes]

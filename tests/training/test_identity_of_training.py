@@ -17,8 +17,8 @@ from whylight.core.identity import Identity
 from whylight.data.dataset import Dataset
 from whylight.training.folder import claimed_by_one, last_checkpoint, mark_started
 from whylight.training.recipe import recipe
-from whylight.training.study import NAME
 from whylight.training.trainer import ReasonTrainer
+from whylight.training.trials import NAME
 from whylight.training.tune import tune
 
 NUMBERS: dict[str, Any] = {"epochs": 1, "batch_size": 8, "learning_rate": 1e-3}

@@ -16,13 +16,13 @@ from whylight.cli.main import run as command_line
 from whylight.cli.tune import repeat
 from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.data.dataset import Dataset
-from whylight.training import study as study_file, tune as tuning
+from whylight.training import trials, tune as tuning
 from whylight.training.figures import BY_DOCUMENT
 from whylight.training.folder import claimed_by_one
 from whylight.training.recipe import Recipe, make_terms
 from whylight.training.search import Watch, changed, every_point, minimised_number, parse_search, validation_number
-from whylight.training.study import NAME
 from whylight.training.trainer import UNMET, ReasonTrainer
+from whylight.training.trials import NAME
 from whylight.training.tune import Tuned, tune
 
 
@@ -126,7 +126,7 @@ def test_a_stopped_search_goes_on_and_ends_where_an_uninterrupted_one_does(
 
 
 def test_a_trial_worse_than_the_median_is_pruned(start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(study_file, "STARTUP", 1)
+    monkeypatch.setattr(trials, "STARTUP", 1)
     found = run(start, tmp_path, "learning_rate=3e-3,1e-12", asked=recipe(epochs=3))
     assert [one.state for one in found.trials] == ["complete", "pruned"]
     whole, part = (len(one.intermediate_values) for one in study(tmp_path).trials)

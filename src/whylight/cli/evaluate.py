@@ -91,7 +91,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     from whylight.explaining.explain import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.run.evaluate import Question, answer  # noqa: PLC0415
-    from whylight.run.several import evaluate_several, model_names  # noqa: PLC0415
+    from whylight.study.several import evaluate_several, model_names  # noqa: PLC0415
 
     records = read(data, split=split, settings=data_settings, drop_broken=drop_broken)
     records = records if sample is None else records.sample(sample, seed=seed)

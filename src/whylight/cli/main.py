@@ -13,10 +13,9 @@ from typer.core import TyperGroup
 
 from whylight import __version__
 from whylight.cli.compare import compare
-from whylight.cli.datasets import datasets
 from whylight.cli.evaluate import evaluate
 from whylight.cli.explain import explain
-from whylight.cli.methods import methods, metrics, objectives
+from whylight.cli.methods import datasets, methods, metrics, objectives
 from whylight.cli.recommend import recommend
 from whylight.cli.report import report
 from whylight.cli.sanity import sanity

@@ -1,12 +1,13 @@
-"""`whylight methods`, `whylight metrics` and `whylight objectives`: what there is, read from the signatures."""
+"""`whylight methods`, `metrics`, `objectives` and `datasets`: what there is, read from the signatures."""
 
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
+from whylight.core.marked import asks_for_tuning, is_corpus_metric
 from whylight.core.registry import METHODS, METRICS, OBJECTIVES, Spec
-from whylight.explaining.console import Console
+from whylight.explaining.console import Console, say
 
 
 def methods(
@@ -38,7 +39,7 @@ def metrics() -> None:
     for name in METRICS.names():
         spec = METRICS[name]
         better = "higher" if spec.facts["higher_is_better"] else "lower"
-        table.add_row(name, _consumed(spec, skip=1), better, _settings(spec), spec.summary)
+        table.add_row(name, _evidence(spec), better, _settings(spec), spec.summary)
     Console().print(table)
 
 
@@ -54,8 +55,30 @@ def objectives() -> None:
     Console().print(table)
 
 
+def datasets() -> None:
+    """List the corpora, their splits and settings."""
+    from whylight.data.registry import CORPORA  # noqa: PLC0415  loads only when it is needed
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("corpus", "splits", "settings and defaults", "what it is"):
+        table.add_column(column)
+    for name in CORPORA.names():
+        spec = CORPORA[name]
+        table.add_row(name, " ".join(spec.facts["splits"]) or "its files", _settings(spec), spec.summary)
+    Console().print(table)
+    say("Use: --data CORPUS:PATH, or the path of a file of your own.", style="dim")
+
+
 def _consumed(spec: Spec, *, skip: int = 0) -> str:
     return ", ".join(view.__name__ for view in spec.consumes[skip:]) or "none"
+
+
+def _evidence(spec: Spec) -> str:
+    """Say what a metric needs besides explanations."""
+    if not is_corpus_metric(spec):
+        return _consumed(spec, skip=1)
+    tuning = asks_for_tuning(spec, spec.complete_settings({}))
+    return "rationales of all texts" + (", tuning texts" if tuning else "")
 
 
 def _settings(spec: Spec) -> str:

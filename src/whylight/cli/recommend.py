@@ -32,7 +32,7 @@ def recommend(  # noqa: PLR0913  one parameter an option
     whylight recommend --model ./my-model --data reviews.jsonl --budget 300
     """
     from whylight.models.load import load  # noqa: PLC0415  torch loads only when it is needed
-    from whylight.run.recommend import recommend as find  # noqa: PLC0415
+    from whylight.study.recommend import recommend as find  # noqa: PLC0415
 
     records = read(data, split=split, settings=data_settings, drop_broken=drop_broken)
     say_losses(records)

@@ -13,8 +13,8 @@ from whylight.cli.tables import TableFormat, print_records
 from whylight.explaining.console import Console, say
 
 if TYPE_CHECKING:
-    from whylight.run.sanity import SanitySummary
     from whylight.run.summary import Cell
+    from whylight.study.sanity import SanitySummary
 
 DIRECTIONS = {"sign_change": "↑", "mean_change": "↑", "spearman": "→0"}
 """Where a method goes that notices the new weights."""
@@ -70,7 +70,7 @@ def sanity(  # noqa: PLR0913  one parameter an option
     """Draw the model's weights anew, from the head downwards, and see which methods notice."""
     from whylight.explaining.explain import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
-    from whylight.run.sanity import sanity_check  # noqa: PLC0415
+    from whylight.study.sanity import sanity_check  # noqa: PLC0415
 
     records = read(data, split=split, settings=data_settings, drop_broken=drop_broken)
     say_losses(records)

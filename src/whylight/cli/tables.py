@@ -13,9 +13,9 @@ from whylight.explaining.console import Console, put, say
 
 if TYPE_CHECKING:
     from whylight.run.evaluation import Evaluation
-    from whylight.run.several import Several
     from whylight.run.summary import Cell, Summary
     from whylight.store.tables import Row
+    from whylight.study.several import Several
 
 COLUMNS = 4
 """Metrics beside each other; more of them make another table below."""

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 
 from whylight.core.errors import SettingError
@@ -36,6 +37,16 @@ def resident_bytes() -> int:
         return int(_PROCESS.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
+
+
+def peak_megabytes() -> float | None:
+    """Return the most memory that this process has had, or None if the system does not say."""
+    if sys.platform == "win32":
+        return None
+    import resource  # noqa: PLC0415  does not exist there
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024**2 if sys.platform == "darwin" else 1024)
 
 
 def told(amount: int) -> str:

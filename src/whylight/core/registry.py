@@ -7,13 +7,16 @@ The command line, its lists of what there is, and Python are built from these si
 everywhere with no other edit.
 """
 
+import importlib
 import inspect
 import math
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from whylight.core import plugins
 from whylight.core.errors import SettingError, unknown
 from whylight.core.inputs import JsonValue
 
@@ -112,15 +115,30 @@ class Registry:
         self._specs[name] = Spec(name, function, tuple(hints[p.name] for p in positional), settings, facts)
 
     def __getitem__(self, name: str) -> Spec:
-        plugins.load_all(self._package)
+        _load_all(self._package)
         if name not in self._specs:
             raise unknown(self.kind, name, self.names())
         return self._specs[name]
 
     def names(self) -> list[str]:
         """Return all names, in the order of the alphabet."""
-        plugins.load_all(self._package)
+        _load_all(self._package)
         return sorted(self._specs)
+
+
+@cache
+def _load_all(package: str) -> None:
+    """Import every public module of a package, and every module that an installed package offers for it.
+
+    Args:
+        package: Dotted name, e.g. `"whylight.methods"`; also the name of the entry-point group.
+    """
+    found = importlib.import_module(package)
+    for module in pkgutil.iter_modules(found.__path__):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"{package}.{module.name}")
+    for entry in entry_points(group=package):
+        entry.load()
 
 
 METHODS = Registry("method", "whylight.methods")
@@ -168,16 +186,19 @@ def method(  # noqa: PLR0913  one keyword a fact; there is nothing to group
     return register
 
 
-def metric(*, cite: str, higher_is_better: bool) -> Callable[[F], F]:
-    """Register a metric: a function of an explanation and one piece of evidence to one value a target.
+def metric(*, cite: str, higher_is_better: bool, resamples: int = 500) -> Callable[[F], F]:
+    """Register a metric: a function of an explanation and one piece of evidence to one value per target.
+
+    One whose first parameter is a `MarkedCorpus` is measured on all pairs of a data set: one value per draw.
 
     Args:
         cite: Key of the paper that defines it.
         higher_is_better: Direction in which a better explanation moves it.
+        resamples: Of a metric over a corpus: draws of texts for its interval; fewer where each is a curve of all words.
     """
 
     def register(function: F) -> F:
-        METRICS.register(function, cite=cite, higher_is_better=higher_is_better)
+        METRICS.register(function, cite=cite, higher_is_better=higher_is_better, resamples=resamples)
         return function
 
     return register

@@ -7,6 +7,7 @@ from whylight.core.encoded import UNITS
 from whylight.core.errors import InputError, SettingError
 from whylight.core.explanation import Explanation
 from whylight.core.labels import check_score_space
+from whylight.core.marked import is_corpus_metric
 from whylight.core.rationale import Rationale
 from whylight.core.registry import METRICS
 from whylight.explaining import provide
@@ -50,6 +51,8 @@ def measure(  # noqa: PLR0913  every argument but two is optional and named
             f"measure takes one Explanation, not a {type(explanation).__name__}; call it for each of them."
         )
     spec = METRICS[metric]
+    if is_corpus_metric(spec):
+        raise SettingError(f"the metric '{metric}' is one of all texts together; measure it with evaluate.")
     own, others = remover_settings(settings, [remover or classifier.removers[0]])
     removal = chosen_removal(classifier, remover, next(iter(own.values())))
     evidence: list[Any] = []

@@ -12,8 +12,7 @@ Reference: the usual reading, e.g. Edin et al. 2024. Cost: one forward pass; wit
 
 from whylight.core.arrays import Floats
 from whylight.core.registry import method
-from whylight.methods._layers import up_to
-from whylight.methods._rollout import follow
+from whylight.methods._layers import follow, up_to
 from whylight.views.trace import TraceView
 
 

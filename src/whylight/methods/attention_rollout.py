@@ -12,8 +12,7 @@ Edin et al. 2024's code adds I / 2 without normalising rows, and takes a softmax
 
 from whylight.core.arrays import Floats
 from whylight.core.registry import method
-from whylight.methods._layers import up_to
-from whylight.methods._rollout import follow, with_residual
+from whylight.methods._layers import follow, up_to, with_residual
 from whylight.views.trace import TraceView
 
 

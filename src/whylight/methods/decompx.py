@@ -35,11 +35,11 @@ import torch
 from torch import Tensor
 
 from whylight.core.errors import InputError
+from whylight.core.memory import free_bytes, in_bytes, told
 from whylight.core.registry import method
 from whylight.core.scores import Scores
 from whylight.methods._decomposition import COPIES, Bias, Decomposition
 from whylight.methods._layers import up_to
-from whylight.methods._memory import free_bytes, in_bytes, told
 from whylight.views.layers import HeadReading, Recorded
 from whylight.views.trace import TraceView
 
@@ -111,7 +111,7 @@ def _budget(recorded: Recorded, memory: str | None, *, rows: int) -> int:
     state = recorded.blocks[0].states[0][0].nbytes
     kept = ((size + 1) * size + rows * (total + 1)) * state
     least = kept + COPIES * (size + 1) * state
-    limit = in_bytes(memory) if memory is not None else free_bytes(recorded.logits.device)
+    limit = in_bytes(memory) if memory is not None else _free_bytes_on(recorded.logits.device)
     if limit is not None and limit < least:
         reason = f"'memory' allows {told(limit)}" if memory is not None else f"{told(limit)} are free"
         raise InputError(
@@ -120,3 +120,8 @@ def _budget(recorded: Recorded, memory: str | None, *, rows: int) -> int:
     if limit is None:
         return BLOCK_BYTES
     return limit - kept if memory is not None else min(BLOCK_BYTES, limit - kept)
+
+
+def _free_bytes_on(device: torch.device) -> int | None:
+    """Return the memory that is free where tensors of a device live, or None if the system does not say."""
+    return int(torch.cuda.mem_get_info(device)[0]) if device.type == "cuda" else free_bytes()

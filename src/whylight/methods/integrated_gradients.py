@@ -9,12 +9,13 @@ Reference: Sundararajan et al. 2017. Cost: `steps` + 2 forward passes, `steps` b
 Sums to f(x) - f(b) up to the quadrature's error, which the receipt carries.
 """
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from whylight.core.errors import SettingError
 from whylight.core.registry import method
 from whylight.core.scores import Scores
-from whylight.methods._paths import gauss_legendre
 from whylight.views.gradient import Baseline, GradientView
 from whylight.views.positions import Pooling
 
@@ -32,3 +33,11 @@ def integrated_gradients(
         return torch.addcmul(start, nodes[indices, None, None], way), weights[indices, None, None]
 
     return view.complete(way * view.weighted_gradients(steps, path), pooling, baseline)
+
+
+def gauss_legendre(steps: int, like: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the nodes in [0, 1] and the weights, which sum to 1, of Gauss-Legendre quadrature."""
+    if steps < 1:
+        raise SettingError(f"the setting 'steps' must be at least 1, not {steps}.")
+    nodes, weights = np.polynomial.legendre.leggauss(steps)
+    return torch.as_tensor((nodes + 1) / 2).to(like), torch.as_tensor(weights / 2).to(like)

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from whylight.core.registry import method
 from whylight.core.scores import Scores
-from whylight.methods._paths import gauss_legendre
+from whylight.methods.integrated_gradients import gauss_legendre
 from whylight.views.gradient import Baseline, GradientView
 from whylight.views.positions import Pooling
 

@@ -1,1 +1,1 @@
-"""Metrics, one file each: typed functions of an explanation and one piece of evidence."""
+"""Metrics in families: typed functions of an explanation and one piece of evidence, or of a whole marked corpus."""

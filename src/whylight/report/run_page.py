@@ -16,7 +16,7 @@ from whylight.report.run_layers import Layers, depths, gathered, layers_of
 from whylight.report.run_rows import BASELINES, Run, choose_metric, data_of, higher_is_better, number, read
 from whylight.report.run_tables import agreement, split_tables, table
 from whylight.run.compare import CLEAR, FEWEST_TEXTS
-from whylight.run.corpus import corpus_summary
+from whylight.run.corpus import corpus_summary, measures_of
 from whylight.run.summary import Summary, metric_of
 from whylight.store.tables import Row
 
@@ -49,7 +49,8 @@ def page(folder: Path, *, quality: str | None = None) -> str:
     run = read(folder)
     metric = choose_metric(run, quality)
     whole = table(run.explanations, run.scores)
-    best, worst = best_and_worst(run, metric)
+    best, worst = ([], []) if metric is None else best_and_worst(run, metric)
+    corpus = corpus_summary(run.explanations, run.tuning, measures_of(run.asked))
     data, layers = data_of(run), layers_of(run.explanations)
     variables = {
         "title": TITLE,
@@ -62,18 +63,18 @@ def page(folder: Path, *, quality: str | None = None) -> str:
         "clear": CLEAR,
         "baselines": BASELINES,
         "quality": metric,
-        "higher": higher_is_better(metric),
+        "higher": metric is not None and higher_is_better(metric),
         "agreement": agreement(run),
-        "corpus": corpus_summary(run.explanations, run.tuning),
+        "corpus": corpus,
         "curves": curve_panels(run.curves),
-        "chart": _chart(whole.summary, metric, layers),
+        "chart": None if metric is None else _chart(whole.summary, metric, layers),
         "layered": next((name for own in layers.values() for name in own.values()), None),
-        "depths": depths(whole.summary, metric, layers),
+        "depths": None if metric is None else depths(whole.summary, metric, layers),
         "examples": [("Best", best), ("Worst", worst)],
         "any_signed": bool(run.signed),
         "any_unsigned": len(run.signed) < len(run.methods),
         "method_receipts": _method_receipts(run),
-        "metric_receipts": _metric_receipts(run),
+        "metric_receipts": [*_metric_receipts(run), *_corpus_receipts(run, corpus)],
         "duration": duration,
         "number": number,
         "few": FEWEST_TEXTS,
@@ -138,6 +139,16 @@ def _metric_receipts(run: Run) -> list[Receipt]:
         facts += [("of them undefined, left out", f"{undefined:,}")] if undefined else []
         receipts.append(Receipt(metric, metric_of(metric).summary, facts))
     return receipts
+
+
+def _corpus_receipts(run: Run, corpus: Summary | None) -> list[Receipt]:
+    """Say how the metrics over all words were run, from what the run stored."""
+    measured = () if corpus is None else corpus.metrics
+    return [
+        Receipt(spec.name, spec.summary, [(name, _shown(value)) for name, value in settings.items()])
+        for spec, settings in measures_of(run.asked)
+        if spec.name in measured
+    ]
 
 
 def _settings(rows: Sequence[Row]) -> Facts:

@@ -92,12 +92,15 @@ def data_of(run: Run) -> Data:
     )
 
 
-def choose_metric(run: Run, name: str | None) -> str:
-    """Return the metric that charts and examples go by: the named one, or the first that asks the model."""
+def choose_metric(run: Run, name: str | None) -> str | None:
+    """Return the metric that charts and examples go by: the named one, or the first that asks the model.
+
+    A run with metrics over all words alone has none.
+    """
     if name is None:
         # Faithfulness metrics ask the model in some score space; the others have none.
         asking = [row["column"] for row in run.scores if row["score_space"] is not None]
-        return str(asking[0]) if asking else run.metrics[0]
+        return next(iter([*asking, *run.metrics]), None)
     if name not in run.metrics:
         raise unknown("metric of this run", name, run.metrics)
     return name

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from whylight.core.errors import InputError
 from whylight.core.identity import Identity
+from whylight.core.memory import peak_megabytes
 from whylight.data.dataset import Dataset
 from whylight.run.evaluation import Evaluation
-from whylight.run.memory import peak_megabytes
 from whylight.run.one import Done
 from whylight.store import files, runs, tables
 from whylight.store.tables import Row
@@ -82,6 +82,7 @@ class Book:
             rows_run=sum(done.rows_run for own in (self.tuned, self.texts) for done in own.values() if done),
             seconds=self.seconds,
             peak_megabytes=peak_megabytes(),
+            asked=self.identity.asked,
         )
 
 

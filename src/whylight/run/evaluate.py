@@ -114,7 +114,7 @@ def answer(
                 for record in missing:
                     step("tuning")
                     book.add(record.id, work(classifier, record, bare, run=book.run), tuning=True)
-            plan = replace(plan, boundaries=boundaries_of(book.tuning))
+            plan = replace(plan, boundaries=boundaries_of(book.tuning, plan.scalings))
         missing = [record for record in data if book.texts[record.id] is None]
         with progress_bar(len(missing), shown=progress, plan=_sizes(missing)) as step:
             for record in missing:

@@ -1,8 +1,9 @@
 """What a run gave: its rows, and the tables that are made of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from whylight.run.corpus import corpus_summary
+from whylight.run.corpus import corpus_summary, measures_of
 from whylight.run.summary import Summary, summarise
 from whylight.store.tables import Row
 
@@ -19,6 +20,7 @@ class Evaluation:
         rows_run: Distinct inputs that went through the model.
         seconds: What the run took, an earlier part that was stopped included.
         peak_megabytes: The most memory that the process had, where the system tells.
+        asked: The question, as the folder of a run keeps it.
     """
 
     explanations: list[Row]
@@ -28,6 +30,7 @@ class Evaluation:
     rows_run: int = 0
     seconds: float = 0.0
     peak_megabytes: float | None = None
+    asked: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def summary(self) -> Summary:
@@ -36,8 +39,8 @@ class Evaluation:
 
     @property
     def corpus(self) -> Summary | None:
-        """Plausibility over all words together, where there are rationales."""
-        return corpus_summary(self.explanations, self.tuning)
+        """Metrics over all words together, where there are rationales: those asked for, or the usual ones."""
+        return corpus_summary(self.explanations, self.tuning, measures_of(self.asked))
 
     def subset(self, *, correct: bool) -> Summary | None:
         """Return the table of right predictions (true positives) or of wrong ones, if there are any."""

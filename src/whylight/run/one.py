@@ -21,8 +21,9 @@ from whylight.explaining import provide
 from whylight.explaining.case import Case, open_case
 from whylight.explaining.explain import explain_case
 from whylight.metrics._curves import CURVE_SHARES, perturbation_curves
-from whylight.metrics._signs import non_alphanumeric
-from whylight.run.plan import Plan, Settings, needs_boundary
+from whylight.metrics.alone import non_alphanumeric
+from whylight.run.corpus import needs_boundary, scaling_of
+from whylight.run.plan import Plan, Settings
 from whylight.store.explanations import row_of
 from whylight.store.tables import HUMAN, RANDOM, Row
 from whylight.views.classifier import Classifier, Request
@@ -224,7 +225,9 @@ def _curves(one: Explanation, games: dict[str, Game], plan: Plan) -> Iterator[Ro
 
 
 def _with_boundary(settings: Settings, plan: Plan, method: str) -> Settings:
-    return {**settings, "boundary": plan.boundaries.get(method, 0.0)} if needs_boundary(settings) else settings
+    if not needs_boundary(settings):
+        return settings
+    return {**settings, "boundary": plan.boundaries.get((method, scaling_of(settings)), 0.0)}
 
 
 def _row(

@@ -7,6 +7,7 @@ from whylight.core.errors import InputError, SettingError
 from whylight.core.explanation import Explanation
 from whylight.core.inputs import JsonValue
 from whylight.core.labels import ScoreSpace
+from whylight.core.marked import asks_for_tuning, is_corpus_metric
 from whylight.core.rationale import Rationale
 from whylight.core.registry import METHODS, METRICS, Spec
 from whylight.data.dataset import Dataset
@@ -14,6 +15,7 @@ from whylight.explaining.compatible import require
 from whylight.explaining.explain import Options
 from whylight.explaining.removing import check_score, chosen_removal, remover_settings
 from whylight.explaining.variants import Variant, variants
+from whylight.run.corpus import Scaling, measures_of, needs_boundary, scaling_of
 from whylight.store.tables import RANDOM
 from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier
@@ -29,11 +31,12 @@ class Plan:
 
     Attributes:
         methods: Methods with their settings, one a layer where all are asked for; `random` is always among them.
-        metrics: Metrics with their settings.
+        metrics: Metrics of one explanation, with their settings.
+        corpus_metrics: Metrics over all words together that are asked for by name, with their settings.
         options: What is asked of every method alike.
         removals: What "removed" means to faithfulness metrics; each is measured by every one of them.
         space: The score space of faithfulness metrics.
-        boundaries: Tuned decision boundary of each method, where a metric needs one.
+        boundaries: Tuned decision boundary of each method and scaling, where a metric needs one.
         zero_non_alphanumeric: Whether features without a letter or digit lose their score before they are measured.
     """
 
@@ -42,7 +45,8 @@ class Plan:
     options: Options
     removals: tuple[Removal, ...]
     space: ScoreSpace
-    boundaries: Mapping[str, float] = field(default_factory=dict)
+    corpus_metrics: tuple[tuple[Spec, Settings], ...] = ()
+    boundaries: Mapping[tuple[str, Scaling], float] = field(default_factory=dict)
     zero_non_alphanumeric: bool = False
 
     def metrics_on(self, evidence: type | None) -> list[tuple[Spec, Settings]]:
@@ -50,11 +54,17 @@ class Plan:
         return [(spec, own) for spec, own in self.metrics if evidence_of(spec) is evidence]
 
     @property
+    def scalings(self) -> list[Scaling]:
+        """The ways to scale scores for which a boundary has to be tuned."""
+        every = [own for _, own in (*self.metrics, *measures_of(self.asked))]
+        return list(dict.fromkeys(scaling_of(own) for own in every if needs_boundary(own)))
+
+    @property
     def asked(self) -> dict[str, JsonValue]:
         """Everything that decides what a run computes, besides its model and its data."""
         return {
             "methods": {one.name: dict(one.settings) for one in self.methods},
-            "metrics": {spec.name: own for spec, own in self.metrics},
+            "metrics": {spec.name: own for spec, own in (*self.metrics, *self.corpus_metrics)},
             "unit": self.options.unit,
             "long": self.options.long,
             "pieces": self.options.pieces,
@@ -97,7 +107,8 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
         _check_metric(spec, own, data, has_rationales=has_rationales, tuned=tuned)
     return Plan(
         methods=tuple(one for own in both[: len(specs)] for one in own),
-        metrics=with_settings,
+        metrics=tuple(one for one in with_settings if not is_corpus_metric(one[0])),
+        corpus_metrics=tuple(one for one in with_settings if is_corpus_metric(one[0])),
         options=options,
         removals=tuple(chosen_removal(classifier, name, removing[name]) for name in measured_by),
         space="probability",
@@ -110,18 +121,13 @@ def evidence_of(spec: Spec) -> type | None:
     return spec.consumes[1] if len(spec.consumes) > 1 else None
 
 
-def needs_boundary(settings: Mapping[str, JsonValue]) -> bool:
-    """Say whether a metric marks features at a boundary that nobody has set."""
-    return "boundary" in settings and settings["boundary"] is None and settings.get("at") != "rationale"
-
-
 def _default_metrics(*, has_rationales: bool) -> list[str]:
     return [n for n in DEFAULT_METRICS if has_rationales or evidence_of(METRICS[n]) is not Rationale]
 
 
 def _check_metric(spec: Spec, settings: Settings, data: Dataset, *, has_rationales: bool, tuned: bool) -> None:
-    evidence = evidence_of(spec)
-    if evidence is Rationale and not has_rationales:
+    evidence, of_corpus = evidence_of(spec), is_corpus_metric(spec)
+    if (of_corpus or evidence is Rationale) and not has_rationales:
         raise InputError(f"the metric '{spec.name}' needs rationales, and '{data.name}' ({data.split}) has none.")
     if evidence is Explanation:
         raise SettingError(f"the metric '{spec.name}' compares two explanations; it is not one of a single method.")
@@ -129,3 +135,5 @@ def _check_metric(spec: Spec, settings: Settings, data: Dataset, *, has_rational
         raise SettingError(f"the metric '{spec.name}' needs evidence that a run does not have.")
     if needs_boundary(settings) and not tuned:
         raise SettingError(f"the metric '{spec.name}' needs a boundary tuned on other texts: pass --tune SPLIT.")
+    if of_corpus and not tuned and asks_for_tuning(spec, settings):
+        raise SettingError(f"the metric '{spec.name}' needs other texts to learn from: pass --tune SPLIT.")

@@ -40,8 +40,8 @@ from whylight.training.search import (
     parse_search,
     validation_number,
 )
-from whylight.training.study import FINISHED, opened
 from whylight.training.train import identity_of, open_start, selection_of, train
+from whylight.training.trials import FINISHED, opened
 
 # isort: split
 import optuna  # after `search`, which says in a sentence that it is not installed

@@ -15,7 +15,7 @@ from whylight.data.planted import CLASSES
 from whylight.run.agreement import agreement_of, mean_agreement
 from whylight.run.evaluate import Question
 from whylight.run.evaluation import Evaluation
-from whylight.run.several import evaluate_several, model_names, summarise_several
+from whylight.study.several import evaluate_several, model_names, summarise_several
 
 
 def decide(texts: list[str], *, strength: float = 3.0) -> Any:

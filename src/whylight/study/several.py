@@ -20,9 +20,10 @@ from whylight.core.errors import InputError, SettingError
 from whylight.core.registry import METHODS
 from whylight.data.dataset import Dataset
 from whylight.run.agreement import agreement_of
+from whylight.run.corpus import named_measures
 from whylight.run.evaluate import Question, answer
 from whylight.run.evaluation import Evaluation
-from whylight.run.summary import Cell, interval
+from whylight.run.summary import Cell, Summary, interval
 from whylight.store.tables import HUMAN, RANDOM, Row
 from whylight.views.classifier import Classifier
 
@@ -120,7 +121,7 @@ def _first_seed(settings: Mapping[str, object]) -> int:
 
 def summarise_several(evaluations: dict[str, Evaluation]) -> Several:
     """Put the tables of variants together."""
-    summaries = [one.summary for one in evaluations.values()]
+    summaries = [table for one in evaluations.values() for table in _tables(one)]
     values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for summary in summaries:
         for line in summary.lines:
@@ -131,7 +132,14 @@ def summarise_several(evaluations: dict[str, Evaluation]) -> Several:
     stability = {
         method: found for method in values if method not in (RANDOM, HUMAN) if (found := _stable(every, method))
     }
-    return Several(evaluations, summaries[0].metrics, summaries[0].higher_is_better, spread, stability)
+    higher = {name: better for summary in summaries for name, better in summary.higher_is_better.items()}
+    return Several(evaluations, tuple(higher), higher, spread, stability)
+
+
+def _tables(evaluation: Evaluation) -> list[Summary]:
+    """Return the table of means over texts, and that of all words where metrics of it are asked for by name."""
+    corpus = evaluation.corpus if named_measures(evaluation.asked) else None
+    return [evaluation.summary, *([] if corpus is None else [corpus])]
 
 
 def _spread(values: Sequence[float]) -> Spread:

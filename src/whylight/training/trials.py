@@ -1,4 +1,4 @@
-"""The study of a search in its file: whose it is, and opening it after a kill."""
+"""The trials of a search, an Optuna study in its file: whose they are, and opening them after a kill."""
 
 import sqlite3
 from collections.abc import Iterator

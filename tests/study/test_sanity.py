@@ -20,8 +20,8 @@ from whylight.core.text import Text
 from whylight.data.dataset import Dataset, Record
 from whylight.explaining.explain import Options
 from whylight.models.randomise import levels_of, randomise
-from whylight.run import sanity as module
-from whylight.run.sanity import MEASURES, SanityLine, SanitySummary, sanity_check
+from whylight.study import sanity as module
+from whylight.study.sanity import MEASURES, SanityLine, SanitySummary, sanity_check
 
 TEXTS = (
     "the acting was good , but the plot drags !",

@@ -9,9 +9,9 @@ import whylight as wl
 from whylight.core.errors import InputError, SettingError
 from whylight.data.dataset import Dataset
 from whylight.data.planted import CLASSES
-from whylight.run.recommend import MEASURES, _findings, _ranking, recommend
 from whylight.run.summary import summarise
 from whylight.store.tables import Row
+from whylight.study.recommend import MEASURES, _findings, _ranking, recommend
 
 NAMES = ("negative", "positive")
 DECISIVE = {word: column for column, name in enumerate(NAMES) for word in CLASSES[name]}

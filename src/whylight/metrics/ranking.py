@@ -1,0 +1,90 @@
+"""Plausibility without a boundary: where the gold features stand when features are ranked by score.
+
+Signed scores lose their negative part first (`sign="absolute"`: their sign). Each value is that of one pair (text,
+label); areas over the features of all pairs are `corpus_auprc` and `corpus_average_precision`.
+"""
+
+from typing import Literal
+
+from whylight.core.arrays import Floats
+from whylight.core.explanation import Explanation
+from whylight.core.rationale import Rationale
+from whylight.core.registry import metric
+from whylight.metrics._plausibility import Sign, best, one_value, pair, ratio
+from whylight.metrics._thresholds import area_under_precision_recall, average_precision_of, roc_auc_of
+
+
+@metric(cite="davis2006", higher_is_better=True)
+def auprc(explanation: Explanation, rationale: Rationale, *, sign: Sign = "positive") -> Floats:
+    """Measure the area under the precision-recall curve (nan without gold features).
+
+        auprc = integral of precision over recall, by trapezoids, from recall 0 and precision 1 on
+
+    The curve has a point at every distinct score; tied features come in together. Higher is better.
+    Reference: Davis and Goadrich 2006. Cost: none.
+    """
+    scores, gold = pair(explanation, rationale, sign=sign)
+    return one_value(area_under_precision_recall(scores, gold), gold)
+
+
+@metric(cite="atanasova2020", higher_is_better=True)
+def average_precision(explanation: Explanation, rationale: Rationale, *, sign: Sign = "positive") -> Floats:
+    """Measure how early gold features come in the ranking (nan without gold features).
+
+        ap = sum over thresholds of (recall - previous recall) * precision
+
+    Tied features come in together, so that their order does not matter. Higher is better; scores without any
+    information reach the share of gold features.
+    Reference: Atanasova et al. 2020; DeYoung et al. 2020. Cost: none.
+    """
+    scores, gold = pair(explanation, rationale, sign=sign)
+    return one_value(average_precision_of(scores, gold), gold)
+
+
+@metric(cite="ferreira2025", higher_is_better=True)
+def roc_auc(explanation: Explanation, rationale: Rationale, *, sign: Sign = "positive") -> Floats:
+    """Measure how often a gold feature outranks another one (nan if all features are gold, or none).
+
+        auc = 1/(|E| |not E|) sum over gold i and other j of [s_i > s_j] + [s_i = s_j] / 2
+
+    Higher is better; scores without any information reach 0.5. Ferreira et al. take absolute scores (`sign="absolute"`)
+    of subwords, [CLS] and [SEP] among them; special tokens are no features here.
+    Reference: Ferreira et al. 2025. Cost: none.
+    """
+    scores, gold = pair(explanation, rationale, sign=sign)
+    return one_value(roc_auc_of(scores, gold), gold)
+
+
+@metric(cite="edin2024", higher_is_better=True)
+def precision_at_k(
+    explanation: Explanation, rationale: Rationale, *, k: int | Literal["rationale"] = 5, sign: Sign = "positive"
+) -> Floats:
+    """Measure which share of the k highest features is gold (nan without gold features).
+
+        p@k = |top k and E| / k
+
+    Ties are ranked in reading order. `k="rationale"` takes as many features as are gold. A text with fewer than k
+    features cannot reach 1, so that the mean over pairs is the published total hits / (pairs * k). Higher is better.
+    Reference: Edin et al. 2024. Cost: none.
+    """
+    scores, gold = pair(explanation, rationale, sign=sign)
+    hits = (best(scores, k, gold) & gold).sum()
+    return one_value(ratio(hits, gold.sum() if k == "rationale" else k), gold)
+
+
+@metric(cite="edin2024", higher_is_better=True)
+def recall_at_k(
+    explanation: Explanation, rationale: Rationale, *, k: int | Literal["rationale"] = 5, sign: Sign = "positive"
+) -> Floats:
+    """Measure which share of the gold features is among the k highest (nan without gold features).
+
+        r@k = |top k and E| / |E|
+
+    Ties are ranked in reading order. `k="rationale"` takes as many features as are gold, as Ferreira et al. do; recall
+    and precision are then the same. Edin et al. 2024 divide all hits by all gold features of a corpus; the mean over
+    pairs weighs every pair alike. Higher is better.
+    Reference: Edin et al. 2024. Cost: none.
+    """
+    scores, gold = pair(explanation, rationale, sign=sign)
+    hits = (best(scores, k, gold) & gold).sum()
+    return one_value(ratio(hits, gold.sum()), gold)
