@@ -13,7 +13,7 @@ from whylight.core.errors import SettingError
 from whylight.core.explanation import Explanation
 from whylight.core.rationale import Rationale
 from whylight.core.registry import METRICS
-from whylight.metrics._plausibility import runs, same_spans
+from whylight.metrics._plausibility import marked_runs, same_spans
 from whylight.metrics.boundary import empty_rate, iou, precision, recall, token_f1
 from whylight.metrics.ranking import average_precision, precision_at_k, recall_at_k, roc_auc
 from whylight.metrics.spans import iou_f1, span_cover, span_recall
@@ -153,10 +153,10 @@ def test_empty_rate_by_hand() -> None:
 
 def test_runs_are_maximal_and_do_not_cross_from_text_to_text() -> None:
     marks = np.asarray([True, True, False, True, True, True])
-    assert runs(marks) == [(0, 2), (3, 6)]
-    assert runs(marks, np.asarray([0, 0, 0, 0, 1, 1])) == [(0, 2), (3, 4), (4, 6)]
-    assert runs(np.zeros(3, dtype=bool)) == []
-    assert runs(np.ones(1, dtype=bool)) == [(0, 1)]
+    assert marked_runs(marks) == [(0, 2), (3, 6)]
+    assert marked_runs(marks, np.asarray([0, 0, 0, 0, 1, 1])) == [(0, 2), (3, 4), (4, 6)]
+    assert marked_runs(np.zeros(3, dtype=bool)) == []
+    assert marked_runs(np.ones(1, dtype=bool)) == [(0, 1)]
 
 
 def test_spans_by_hand() -> None:

@@ -72,7 +72,7 @@ class MarkedCorpus:
 
     def mean_over_texts(self, values: Floats) -> Floats:
         """Average one value per pair in each draw; the pairs of a text are averaged before texts are."""
-        numbers = _numbered(self.pairs)
+        numbers = _text_numbers(self.pairs)
         shares = self.weights / np.bincount(numbers)[numbers]
         return np.asarray(shares @ values / shares.sum(axis=1))
 
@@ -98,7 +98,7 @@ def marked_corpus(
     others = None if tuning is None else tuple(pair for pair in tuning if pair.gold.any())
     if not found:
         raise SettingError("no pair has a rationale: none of their features is gold.")
-    numbers = _numbered(found)
+    numbers = _text_numbers(found)
     texts = int(numbers.max()) + 1
     drawn = np.random.default_rng(seed).integers(texts, size=(resamples, texts))
     times = np.asarray([np.bincount(one, minlength=texts) for one in drawn]).reshape(resamples, texts)
@@ -122,7 +122,7 @@ def asks_for_tuning(spec: Spec, settings: Mapping[str, JsonValue]) -> bool:
     return False
 
 
-def _numbered(pairs: Sequence[MarkedPair]) -> Ints:
+def _text_numbers(pairs: Sequence[MarkedPair]) -> Ints:
     """Return the number of each pair's text, in the order in which texts first come."""
     numbers: dict[str, int] = {}
     return np.asarray([numbers.setdefault(pair.text, len(numbers)) for pair in pairs], dtype=np.int64)

@@ -33,19 +33,19 @@ PUBLISHED_STEP = 2
 """Words between two points of the cumulative metrics of Edin et al. 2024, as their code has it."""
 
 
-def rows(explanation: Explanation) -> Floats:
+def target_rows(explanation: Explanation) -> Floats:
     """Return one row of scores a target, `[targets, features]`; targets that share a row each get it."""
     return np.stack([explanation.row(target) for target in explanation.targets])
 
 
-def ranking(scores: Floats) -> Ints:
+def ranked_features(scores: Floats) -> Ints:
     """Return the features of each row, most important first, ties in reading order."""
     return np.argsort(-scores, axis=-1, kind="stable")
 
 
 def top(scores: Floats, counts: Sequence[int] | Ints) -> Bools:
     """Mark the most important features of each row for each count, `[rows, counts, features]`."""
-    place = np.argsort(ranking(scores), axis=-1)
+    place = np.argsort(ranked_features(scores), axis=-1)
     return np.asarray(place[:, None, :] < np.asarray(counts)[None, :, None])
 
 
@@ -83,12 +83,12 @@ def mean_over_shares(values: Floats, divisor: Divisor) -> Floats:
 
 def removal_curve(explanation: Explanation, game: Game, counts: Sequence[int]) -> Floats:
     """Return the score of each target without its most important features, `[targets, counts]`."""
-    return _ask(game, _places(explanation, game), counts, kept=False)
+    return _ask(game, _ranks(explanation, game), counts, kept=False)
 
 
 def keep_curve(explanation: Explanation, game: Game, counts: Sequence[int]) -> Floats:
     """Return the score of each target with its most important features alone, `[targets, counts]`."""
-    return _ask(game, _places(explanation, game), counts, kept=True)
+    return _ask(game, _ranks(explanation, game), counts, kept=True)
 
 
 def perturbation_curves(explanation: Explanation, game: Game) -> tuple[Floats, Floats]:
@@ -177,15 +177,15 @@ def relative(drops: Floats, full: Floats) -> Floats:
     return np.where(usable, drops.mean(axis=1) / np.where(usable, full, 1.0), np.nan)
 
 
-def _places(explanation: Explanation, game: Game) -> Ints:
+def _ranks(explanation: Explanation, game: Game) -> Ints:
     """Return the rank of each feature for each target, `[targets, features]`."""
-    scores = rows(explanation)
+    scores = target_rows(explanation)
     if scores.shape != (game.n_targets, game.n_features):
         raise SettingError(
             f"the explanation has {scores.shape[0]} targets and {scores.shape[1]} features, "
             f"the game {game.n_targets} and {game.n_features}."
         )
-    return np.argsort(ranking(scores), axis=-1)
+    return np.argsort(ranked_features(scores), axis=-1)
 
 
 def _ask(game: Game, places: Ints, counts: Sequence[int], *, kept: bool) -> Floats:

@@ -23,7 +23,7 @@ HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class PrecisionRecall:
     """How far chosen features and gold features agree."""
 
     precision: float
@@ -42,7 +42,7 @@ def scaled(scores: Floats, scale: Scale) -> Floats:
     return np.asarray(scores / np.where(total > 0, total, 1.0))
 
 
-def one_row(explanation: Explanation) -> Floats:
+def single_row(explanation: Explanation) -> Floats:
     """Return the scores that a rationale can be held against, `[features]`."""
     if len(explanation.scores) != 1:
         raise SettingError("a rationale is of one label; explain one target at a time.")
@@ -52,7 +52,7 @@ def one_row(explanation: Explanation) -> Floats:
 
 def pair(explanation: Explanation, rationale: Rationale, *, sign: Sign) -> tuple[Floats, Bools]:
     """Return the non-negative scores and the gold marks of one explanation, `[features]` each."""
-    return non_negative(one_row(explanation), sign), explanation.example.marks(rationale.places, explanation.places)
+    return non_negative(single_row(explanation), sign), explanation.example.marks(rationale.places, explanation.places)
 
 
 def above(scores: Floats, boundary: float | None) -> Bools:
@@ -93,19 +93,19 @@ def harmonic(precision: float, recall: float) -> float:
     return ratio(2 * precision * recall, precision + recall)
 
 
-def agreement(chosen: Bools, gold: Bools) -> Agreement:
+def feature_agreement(chosen: Bools, gold: Bools) -> PrecisionRecall:
     """Compare chosen and gold features one by one."""
     hits = float((chosen & gold).sum())
     n_chosen, n_gold = float(chosen.sum()), float(gold.sum())
-    return Agreement(ratio(hits, n_chosen), ratio(hits, n_gold), ratio(2 * hits, n_chosen + n_gold))
+    return PrecisionRecall(ratio(hits, n_chosen), ratio(hits, n_gold), ratio(2 * hits, n_chosen + n_gold))
 
 
-def parts(explanation: Explanation) -> Ints:
+def feature_parts(explanation: Explanation) -> Ints:
     """Return which text of a pair each feature belongs to."""
     return np.asarray([getattr(place, "part", 0) for place in explanation.places], dtype=np.int64)
 
 
-def runs(marks: Bools, part: Ints | None = None) -> list[tuple[int, int]]:
+def marked_runs(marks: Bools, part: Ints | None = None) -> list[tuple[int, int]]:
     """Return the maximal runs of marked features as (first, one past the last); none goes from one text to the next."""
     found: list[tuple[int, int]] = []
     for place in np.flatnonzero(marks).tolist():
@@ -122,13 +122,13 @@ def same_spans(one: list[tuple[int, int]], others: list[tuple[int, int]]) -> int
     return sum(any(_overlap(span, other) >= HALF for other in others) for span in one)
 
 
-def span_agreement(chosen: Bools, gold: Bools, part: Ints | None = None, *, published: bool = False) -> Agreement:
+def span_agreement(chosen: Bools, gold: Bools, part: Ints | None = None, *, published: bool = False) -> PrecisionRecall:
     """Compare runs of chosen features with runs of gold features."""
-    predicted, wanted = runs(chosen, part), runs(gold, part)
+    predicted, wanted = marked_runs(chosen, part), marked_runs(gold, part)
     right = same_spans(predicted, wanted)
     found = right if published else same_spans(wanted, predicted)
     precision, recall = ratio(right, len(predicted)), ratio(found, len(wanted))
-    return Agreement(precision, recall, harmonic(precision, recall))
+    return PrecisionRecall(precision, recall, harmonic(precision, recall))
 
 
 def _overlap(one: tuple[int, int], other: tuple[int, int]) -> float:

@@ -15,7 +15,7 @@ from whylight.core.arrays import Floats
 from whylight.core.errors import SettingError
 from whylight.core.explanation import Explanation
 from whylight.core.registry import metric
-from whylight.metrics._curves import check_positive, rows, top
+from whylight.metrics._curves import check_positive, target_rows, top
 from whylight.metrics._plausibility import scaled
 
 Comparison = Literal["signed", "positive", "absolute"]
@@ -119,7 +119,7 @@ def _paired(explanation: Explanation, other: Explanation, *, sign: Comparison = 
     if other.provenance.class_specific and not set(explanation.targets) <= set(other.targets):
         raise SettingError("the second explanation lacks targets of the first; explain the same labels.")
     theirs = np.stack([other.row(target) for target in explanation.targets])
-    return _signed(rows(explanation), sign), _signed(theirs, sign)
+    return _signed(target_rows(explanation), sign), _signed(theirs, sign)
 
 
 def _correlation(first: Floats, second: Floats, statistic: Callable[[Floats, Floats], float]) -> Floats:

@@ -6,7 +6,7 @@ from scipy.special import xlogy
 from whylight.core.arrays import Bools, Floats
 from whylight.core.explanation import Explanation
 from whylight.core.registry import metric
-from whylight.metrics._curves import check_positive, ranking, rows
+from whylight.metrics._curves import check_positive, ranked_features, target_rows
 from whylight.metrics._plausibility import Scale, Sign, above, non_negative, scaled
 
 
@@ -20,7 +20,7 @@ def entropy(explanation: Explanation, *, sign: Sign = "positive") -> Floats:
     Lower is more focused, which is not in itself more faithful.
     Reference: Edin et al. 2024, appendix E.4. Cost: none.
     """
-    shares = scaled(non_negative(rows(explanation), sign), "sum")
+    shares = scaled(non_negative(target_rows(explanation), sign), "sum")
     n = shares.shape[1]
     if n < 2:  # noqa: PLR2004  one feature cannot spread
         return np.full(len(shares), np.nan)
@@ -38,7 +38,7 @@ def evidence_size(
     have 3.7 tokens per code on average.
     Reference: Edin et al. 2024. Cost: none.
     """
-    chosen = above(scaled(non_negative(rows(explanation), sign), scale), boundary)
+    chosen = above(scaled(non_negative(target_rows(explanation), sign), scale), boundary)
     return np.asarray(chosen.sum(axis=1), dtype=np.float64)
 
 
@@ -56,7 +56,7 @@ def non_alphanumeric_share(explanation: Explanation, *, k: int = 5) -> Floats:
     signs = non_alphanumeric(explanation)
     if not len(signs):
         return np.full(len(explanation.targets), np.nan)
-    return np.asarray(signs[ranking(rows(explanation))[:, :k]].mean(axis=1))
+    return np.asarray(signs[ranked_features(target_rows(explanation))[:, :k]].mean(axis=1))
 
 
 def non_alphanumeric(explanation: Explanation) -> Bools:

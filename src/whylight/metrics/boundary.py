@@ -18,9 +18,9 @@ from whylight.core.registry import metric
 from whylight.metrics._plausibility import (
     Scale,
     Sign,
-    agreement,
     at_boundary,
     best,
+    feature_agreement,
     one_value,
     pair,
     ratio,
@@ -44,7 +44,7 @@ def precision(
     Reference: DeYoung et al. 2020; Edin et al. 2024. Cost: none.
     """
     chosen, gold = at_boundary(explanation, rationale, boundary=boundary, scale=scale, sign=sign)
-    return one_value(agreement(chosen, gold).precision, gold)
+    return one_value(feature_agreement(chosen, gold).precision, gold)
 
 
 @metric(cite="deyoung2020", higher_is_better=True)
@@ -64,7 +64,7 @@ def recall(
     Reference: DeYoung et al. 2020; Edin et al. 2024. Cost: none.
     """
     chosen, gold = at_boundary(explanation, rationale, boundary=boundary, scale=scale, sign=sign)
-    return one_value(agreement(chosen, gold).recall, gold)
+    return one_value(feature_agreement(chosen, gold).recall, gold)
 
 
 @metric(cite="deyoung2020", higher_is_better=True)
@@ -84,7 +84,7 @@ def token_f1(
     Reference: DeYoung et al. 2020. Cost: none.
     """
     chosen, gold = at_boundary(explanation, rationale, boundary=boundary, scale=scale, sign=sign)
-    return one_value(agreement(chosen, gold).f1, gold)
+    return one_value(feature_agreement(chosen, gold).f1, gold)
 
 
 @metric(cite="edin2024", higher_is_better=False)

@@ -16,7 +16,7 @@ from whylight.core.arrays import Floats, Ints
 from whylight.core.marked import MarkedCorpus
 from whylight.core.registry import metric
 from whylight.metrics._corpus import Pair, chosen_pairs, scaled_pairs
-from whylight.metrics._plausibility import Scale, Sign, agreement
+from whylight.metrics._plausibility import Scale, Sign, feature_agreement
 from whylight.metrics._thresholds import trapezoid
 
 PUBLISHED_THRESHOLDS = np.linspace(0.0, 1.0, 101)
@@ -76,7 +76,7 @@ def f1_of_means(
     if no pair has a hit. Higher is better.
     Reference: Pham et al. 2022. Cost: none.
     """
-    each = [agreement(*own) for own in chosen_pairs(corpus, boundary=boundary, scale=scale, sign=sign)]
+    each = [feature_agreement(*own) for own in chosen_pairs(corpus, boundary=boundary, scale=scale, sign=sign)]
     precision = corpus.mean_over_pairs(np.asarray([one.precision for one in each]))
     recall = corpus.mean_over_pairs(np.asarray([one.recall for one in each]))
     return _ratios(2 * precision * recall, precision + recall)

@@ -18,7 +18,7 @@ from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import SettingError
 from whylight.core.marked import MarkedCorpus, MarkedPair
 from whylight.core.registry import metric
-from whylight.metrics._plausibility import Sign, agreement, non_negative, ratio, scaled, span_agreement
+from whylight.metrics._plausibility import Sign, feature_agreement, non_negative, ratio, scaled, span_agreement
 
 Judge = Callable[[Bools, MarkedPair], float]
 """How good chosen features of a pair are."""
@@ -57,7 +57,7 @@ def kernel_regression_f1(
 
 def token_f1_of(chosen: Bools, pair: MarkedPair) -> float:
     """Return F1 of chosen features."""
-    return agreement(chosen, pair.gold).f1
+    return feature_agreement(chosen, pair.gold).f1
 
 
 def span_f1_of(chosen: Bools, pair: MarkedPair) -> float:

@@ -10,7 +10,16 @@ from whylight.core.arrays import Floats
 from whylight.core.explanation import Explanation
 from whylight.core.rationale import Rationale
 from whylight.core.registry import metric
-from whylight.metrics._plausibility import Scale, Sign, at_boundary, one_value, parts, ratio, runs, span_agreement
+from whylight.metrics._plausibility import (
+    Scale,
+    Sign,
+    at_boundary,
+    feature_parts,
+    marked_runs,
+    one_value,
+    ratio,
+    span_agreement,
+)
 
 
 @metric(cite="deyoung2020", higher_is_better=True)
@@ -36,7 +45,7 @@ def iou_f1(
     Reference: DeYoung et al. 2020. Cost: none.
     """
     chosen, gold = at_boundary(explanation, rationale, boundary=boundary, scale=scale, sign=sign)
-    return one_value(span_agreement(chosen, gold, parts(explanation), published=published).f1, gold)
+    return one_value(span_agreement(chosen, gold, feature_parts(explanation), published=published).f1, gold)
 
 
 @metric(cite="edin2024", higher_is_better=True)
@@ -54,7 +63,7 @@ def span_recall(
     Reference: Edin et al. 2024. Cost: none.
     """
     chosen, gold = at_boundary(explanation, rationale, boundary=boundary, scale=scale, sign=sign)
-    spans = runs(gold, parts(explanation))
+    spans = marked_runs(gold, feature_parts(explanation))
     return one_value(ratio(sum(bool(chosen[start:end].any()) for start, end in spans), len(spans)), gold)
 
 
@@ -77,6 +86,6 @@ def span_cover(
     Reference: Edin et al. 2024. Cost: none.
     """
     chosen, gold = at_boundary(explanation, rationale, boundary=boundary, scale=scale, sign=sign)
-    hit = [chosen[start:end] for start, end in runs(gold, parts(explanation)) if chosen[start:end].any()]
+    hit = [chosen[start:end] for start, end in marked_runs(gold, feature_parts(explanation)) if chosen[start:end].any()]
     without = 0.0 if published else np.nan
     return one_value(float(np.concatenate(hit).mean()) if hit else without, gold)

@@ -75,7 +75,7 @@ def recommend(
     removers, started = _two_removers(classifier), clock()
     records = [data[int(i)] for i in np.random.default_rng(seed).permutation(len(data))]
     methods, left_out = _affordable(classifier, data, records[0], budget=budget, clock=clock)
-    plan = _plan(classifier, data, methods, removers)
+    plan = _trial_plan(classifier, data, methods, removers)
     explanations: list[Row] = []
     scores: list[Row] = []
     texts, begun = 0, clock()
@@ -101,7 +101,7 @@ def _two_removers(classifier: Classifier) -> list[str]:
     return [name for name in preferred if name in classifier.removers][:2]
 
 
-def _plan(classifier: Classifier, data: Dataset, methods: Sequence[str], removers: Sequence[str]) -> Plan:
+def _trial_plan(classifier: Classifier, data: Dataset, methods: Sequence[str], removers: Sequence[str]) -> Plan:
     return make_plan(
         classifier,
         data,
@@ -120,13 +120,14 @@ def _affordable(
     """Time methods on one text, and what measuring one takes; keep the cheapest that leave time for enough texts."""
     works = [name for name, reason in compatible(classifier).items() if reason is None and name != RANDOM]
     works.sort(key=lambda name: Game in METHODS[name].consumes)  # few passes first, so that a small budget tries those
-    plan = _plan(classifier, data, works, [])
+    plan = _trial_plan(classifier, data, works, [])
     bench = open_bench(classifier, record, plan)
     options = replace(plan.options, target=[bench.predicted[0].index])
     explain_case(bench.case, METHODS[works[0]], METHODS[works[0]].complete_settings({}), options)  # warms the model up
     seconds: dict[str, float] = {}
     started = clock()
-    work(classifier, record, _plan(classifier, data, [], _two_removers(classifier)), run="recommend")  # random alone
+    random_alone = _trial_plan(classifier, data, [], _two_removers(classifier))
+    work(classifier, record, random_alone, run="recommend")
     measuring = clock() - started
     for name in works:
         if seconds and clock() - started > TRIAL_SHARE * budget:
@@ -163,12 +164,12 @@ def _too_few(texts: int, data: Dataset, *, budget: float) -> str:
     """Say that there is no answer yet, and what would give one."""
     if len(data) < FEWEST_TEXTS:
         return (
-            f"cannot tell: '{data.name}' ({data.split}) has {_texts(len(data))}, and a ranking needs at least "
+            f"cannot tell: '{data.name}' ({data.split}) has {_count_texts(len(data))}, and a ranking needs at least "
             f"{FEWEST_TEXTS}; give more texts."
         )
     enough = math.ceil(budget * FEWEST_TEXTS / texts)
     return (
-        f"cannot tell: {budget:g} seconds were enough for {_texts(texts)}, and a ranking needs at least "
+        f"cannot tell: {budget:g} seconds were enough for {_count_texts(texts)}, and a ranking needs at least "
         f"{FEWEST_TEXTS}; give more time, about --budget {enough}."
     )
 
@@ -181,20 +182,20 @@ def _findings(scores: Sequence[Row], rankings: dict[str, list[str]], *, texts: i
     if hopeless:
         found.append(
             f"cannot tell under {' or under '.join(hopeless)}: no method is clearly better than random on "
-            f"{_texts(texts)}; more texts, and the budget for them, would decide it."
+            f"{_count_texts(texts)}; more texts, and the budget for them, would decide it."
         )
     else:
-        found.append(_first(rankings))
+        found.append(_first_places(rankings))
     for remover, ranking in rankings.items():
         alike = [name for name in ranking[1:] if name != RANDOM and not _better(scores, remover, ranking[0], name)]
         if alike:
-            found.append(f"under {remover}, {_texts(texts)} cannot tell {ranking[0]} from {', '.join(alike)}.")
+            found.append(f"under {remover}, {_count_texts(texts)} cannot tell {ranking[0]} from {', '.join(alike)}.")
         if poor[remover]:
             found.append(f"under {remover}, not clearly better than random: {', '.join(poor[remover].values())}.")
     return tuple(found)
 
 
-def _first(rankings: dict[str, list[str]]) -> str:
+def _first_places(rankings: dict[str, list[str]]) -> str:
     firsts = {remover: ranking[0] for remover, ranking in rankings.items()}
     if len(set(firsts.values())) == 1:
         return f"{next(iter(firsts.values()))} is first under {' and under '.join(firsts)}."
@@ -223,5 +224,5 @@ def _standings(scores: Sequence[Row], remover: str, first: str, second: str) -> 
     return {one.metric: one.standing for one in compare(select(own, first), select(own, second))}
 
 
-def _texts(count: int) -> str:
+def _count_texts(count: int) -> str:
     return f"{count} text{'' if count == 1 else 's'}"

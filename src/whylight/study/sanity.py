@@ -161,7 +161,7 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
     check_seed(seed)
     if draws < 1:
         raise SettingError(f"the setting 'draws' must be at least 1, not {draws}.")
-    question = _question(classifier, methods, options or Options(), settings or {})
+    question = _sanity_question(classifier, methods, options or Options(), settings or {})
     if not len(data):
         raise InputError(f"'{data.name}' ({data.split}) has no text to explain.")
     found: list[SanityLevel] = []
@@ -197,7 +197,7 @@ def _cascade(classifier: Classifier, levels: str | int) -> tuple[CascadeLevel, .
     return found[:depth]
 
 
-def _question(
+def _sanity_question(
     classifier: Classifier, methods: Sequence[str], options: Options, settings: Mapping[str, object]
 ) -> _Question:
     """Check everything that can be checked before the first text is explained."""

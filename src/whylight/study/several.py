@@ -127,7 +127,7 @@ def summarise_several(evaluations: dict[str, Evaluation]) -> Several:
         for line in summary.lines:
             for name, cell in line.cells.items():
                 values[line.method][name].append(cell.mean)
-    spread = {method: {name: _spread(own) for name, own in by.items()} for method, by in values.items()}
+    spread = {method: {name: _spread_over(own) for name, own in by.items()} for method, by in values.items()}
     every = [one.explanations for one in evaluations.values()]
     stability = {
         method: found for method in values if method not in (RANDOM, HUMAN) if (found := _stable(every, method))
@@ -142,7 +142,7 @@ def _tables(evaluation: Evaluation) -> list[Summary]:
     return [evaluation.summary, *([] if corpus is None else [corpus])]
 
 
-def _spread(values: Sequence[float]) -> Spread:
+def _spread_over(values: Sequence[float]) -> Spread:
     deviation = float(np.std(values, ddof=1)) if len(values) >= FEWEST else float("nan")
     return Spread(float(np.mean(values)), deviation, len(values))
 
