@@ -69,5 +69,5 @@ def _read(folder: Path) -> "Stored":
 
     stored = runs.read(folder)
     if not stored.scores:
-        raise InputError(f"'{folder}' holds no run: there is no scores.parquet with rows of finished texts in it.")
+        raise InputError(f"'{folder}' holds no run: it has no scores of finished texts.")
     return stored

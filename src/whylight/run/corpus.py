@@ -9,7 +9,7 @@ divided by their sum within a pair. Intervals resample texts, not words: words o
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from whylight.core.arrays import Bools, Floats, Ints
 from whylight.metrics._corpus import Pair, kernel_regression_share, select_share, token_f1_of, tune_boundary
 from whylight.metrics._plausibility import above, non_negative, scaled
 from whylight.metrics._thresholds import trapezoid
-from whylight.run.summary import TAILS, Cell, Line, Summary, cost_of, interval
+from whylight.run.summary import COSTS, TAILS, Cell, Line, Summary, cost_of, interval
 from whylight.store.tables import HUMAN, Row
 
 RESAMPLES = 500
@@ -41,6 +41,7 @@ def pairs_of(explanations: Sequence[Row], method: str) -> Pairs:
 
 def boundaries_of(tuning: Sequence[Row]) -> dict[str, float]:
     """Return the boundary of each method at which micro F1 on the tuning texts is highest; 0 marks all of `human`."""
+    tuning = _needed(tuning)
     methods = dict.fromkeys(row["method"] for row in tuning)
     return {name: tune_boundary([own for _, own in pairs_of(tuning, name)]) for name in methods} | {HUMAN: 0.0}
 
@@ -53,6 +54,7 @@ def corpus_summary(explanations: Sequence[Row], tuning: Sequence[Row], *, seed: 
         tuning: Rows of the tuning texts; without them there is no boundary, and only the areas are given.
         seed: Of resampling.
     """
+    explanations, tuning = _needed(explanations), _needed(tuning)
     lines = []
     for method in dict.fromkeys(row["method"] for row in explanations):
         own = pairs_of(explanations, method)
@@ -63,6 +65,12 @@ def corpus_summary(explanations: Sequence[Row], tuning: Sequence[Row], *, seed: 
         return None
     names = tuple(dict.fromkeys(name for line in lines for name in line.cells))
     return Summary(names, dict.fromkeys(names, True), tuple(lines))
+
+
+def _needed(rows: Iterable[Row]) -> list[Row]:
+    """Go through rows once, and keep what is needed here."""
+    names = ("example_id", "method", "target", *COSTS)
+    return [{**{n: row[n] for n in names}, "scores": np.asarray(row["scores"], dtype=np.float64)} for row in rows]
 
 
 def _cells(own: Pairs, tuning: Pairs, *, human: bool, seed: int) -> dict[str, Cell]:
