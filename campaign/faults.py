@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -134,7 +134,7 @@ def _train(prepared: Prepared, folder: Path) -> None:
 def _rows(folder: Path) -> object:
     """Return the rows of the texts that are done, and what the run says of itself."""
     stored = runs.read(folder / "run")
-    about = None if stored.about is None else {**stored.about, **dict.fromkeys(TIMED)}
+    about = None if stored.about is None else replace(stored.about, **dict.fromkeys(TIMED))
     own = (stored.explanations, stored.scores, stored.curves, stored.tuning)
     return [about, *([{**row, "seconds": 0} for row in rows] for rows in own)]
 

@@ -23,7 +23,7 @@ from outcome import Outcome
 import tiny
 import whylight as wl
 from whylight.run import book
-from whylight.store import runs
+from whylight.store import parts, runs
 from whylight.training.recipe import recipe
 from whylight.training.tune import tune
 
@@ -77,13 +77,17 @@ def _tune(start: Path, out: Path) -> None:
 
 
 def _rows(out: Path) -> dict[str, Any]:
+    """Return all rows of a run but for what the clock says, what it says of itself, and files that are nobody's."""
     stored = runs.read(out)
-    own = {"explanations": stored.explanations, "scores": stored.scores, "curves": stored.curves}
+    tables = {name: parts.stored_rows(out, stored.commits or (), name) for name in (*parts.SCHEMAS, parts.COMMITS)}
     found: dict[str, Any] = {
-        name: [json.dumps({**row, "seconds": 0}, sort_keys=True) for row in rows]
-        for name, rows in (own | {"tuning": stored.tuning}).items()
+        name: [json.dumps({**row, **dict.fromkeys(TIMED)}, sort_keys=True) for row in rows]
+        for name, rows in tables.items()
     }
-    return found | {"about": {**(stored.about or {}), **dict.fromkeys(TIMED)}}
+    known = {out / runs.MANIFEST, *(path for rows in tables.values() for path, _ in rows.parts)}
+    strays = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file() and path not in known)
+    about = None if stored.about is None else (stored.about.run, stored.about.asked, stored.about.rows_run)
+    return found | {"about": about, "files": strays}
 
 
 def _model(out: Path) -> dict[str, Any]:

@@ -32,7 +32,8 @@ from outcome import Outcome
 
 import tiny
 from whylight.cli.main import run
-from whylight.store import tables
+from whylight.store import parts, runs
+from whylight.store.explanations import upgraded
 
 NAMES = {
     "escape": "\x1b[2J\x1b]0;owned\x07ev\x08il",
@@ -294,24 +295,27 @@ def _write_data(path: Path, value: str, labels: list[str]) -> None:
 
 
 def _write_run(path: Path, value: str) -> None:
-    """Write the tables of a run by hand, with the name for every text in them that can be one."""
+    """Write a run by hand, with the name for every text in it that can be one."""
     path.mkdir()
     value = value.encode("utf-8", errors="replace").decode()  # a table holds no halves of characters
     shared = {"run": value, "label": value, "target": 0, "correct": True, "settings": json.dumps({value: value})}
-    explanations, scores = [], []
+    pages = []
     for number, text in enumerate(TEXTS):
+        explanations, scores = [], []
         for place, method in enumerate((value, "random")):
             row = {**shared, "example_id": f"{number} {value}", "method": method, "score_space": "probability"}
             spans = {"parts": [0, 0], "starts": [0, 2], "ends": [1, len(text)], "scores": [0.1 * number, 0.5 - place]}
             receipt = {"unit": value, "remover": "mask", "probability": 0.9, "signed": True, "class_specific": True}
             cost = {"seconds": 0.1, "forward_passes": 3, "backward_passes": 0, "notes": [value]}
-            explanations.append({**row, "text": text, **spans, **receipt, **cost})
+            explanations.append(upgraded({**row, "text": text, "pair": None, **spans, **receipt, **cost}))
+            explanations[-1]["remover_settings"] = json.dumps({value: value})
             scores.append({**row, "metric": "comprehensiveness", "remover": "mask", "value": 0.5 - place + number})
-    asked = {"model": value, "data": {"name": value, "split": value, "texts": len(TEXTS), "notes": [value]}}
-    about = {"run": value, "asked": json.dumps(asked), "rows_run": 1, "seconds": 1.0, "peak_megabytes": 1.0}
-    tables.write(path / "runs.parquet", [about], tables.RUNS)
-    tables.write(path / "explanations.parquet", explanations, tables.EXPLANATIONS)
-    tables.write(path / "scores.parquet", scores, tables.SCORES)
+        about = {"run": value, "number": number, "example_id": f"{number} {value}", "tuning": False}
+        about |= {"rows_run": 1, "seconds": 1.0, "peak_megabytes": 1.0}
+        pages.append(parts.page_of(about, {"explanations": explanations, "scores": scores}))
+    parts.write_parts(path, pages)
+    data = {"name": value, "split": value, "texts": len(TEXTS), "notes": [value]}
+    runs.write_manifest(path, value, {"model": value, "data": data})
 
 
 def _shown(command: Command) -> str:

@@ -163,7 +163,7 @@ def test_every_layer_has_its_row_in_the_tables_of_a_run(tmp_path: Path, monkeypa
     found = wl.evaluate(clf, data, **question, settings={"layer": "all"}, out=tmp_path / "all", progress=False)
     names = ["attention@1", "attention@2", "attention_rollout@1", "attention_rollout@2"]
     assert [line.method for line in found.summary.lines] == [*names, "random", "human"]
-    rows = pq.read_table(tmp_path / "all" / "explanations.parquet").to_pylist()
+    rows = pq.read_table(tmp_path / "all" / "explanations").to_pylist()
     for layer in (1, 2):
         alone = wl.evaluate(clf, data, **question, settings={"layer": layer}, progress=False)
         for line in alone.summary.lines[:2]:

@@ -8,7 +8,7 @@ import kills
 import pytest
 
 import tiny
-from whylight.store import tables
+from whylight.store import runs, tables
 
 
 def test_a_killed_evaluation_ends_like_an_undisturbed_one() -> None:
@@ -42,17 +42,22 @@ def test_lost_and_doubled_rows_and_other_weights_would_be_seen(tmp_path: Path) -
 
 
 def with_rows(folder: Path, right: dict[str, Any], *, times: int) -> list[str]:
-    """Look at a run in which two score rows of one text stand so many times, and are listed so."""
-    rows = [json.loads(row) for row in right["scores"]]
-    first = [row for row in rows if (row["example_id"], row["method"]) == (rows[0]["example_id"], rows[0]["method"])][
-        :2
-    ]
-    others = [row for row in rows if row not in first]
-    tables.write(folder / "scores.parquet", [*first * times, *others], tables.SCORES)
-    about = right["about"] | {"seconds": 0.0, "peak_megabytes": None}
-    listed = [
-        one | ({"scores": one["scores"] + 2 * (times - 1)} if one["example_id"] == rows[0]["example_id"] else {})
-        for one in about["done"]
-    ]
-    tables.write(folder / "runs.parquet", [about | {"done": listed}], tables.RUNS)
-    return list(kills.differences(kills.WORKS[0], folder, right))
+    """Look at a run in which two score rows of its first text stand so many times, and are listed so."""
+    scores = min((folder / "scores").iterdir())
+    texts = folder / "texts" / scores.name
+    rows, (text, *others) = tables.read(scores, tables.SCORES), tables.read(texts, tables.TEXTS)
+    sound = scores.read_bytes(), texts.read_bytes()
+    tables.write(scores, [*rows[:2] * times, *rows[2:]], tables.SCORES)
+    tables.write(texts, [text | {"scores": text["scores"] + 2 * (times - 1)}, *others], tables.TEXTS)
+    found = list(kills.differences(kills.WORKS[0], folder, right))
+    scores.write_bytes(sound[0])
+    texts.write_bytes(sound[1])
+    return found
+
+
+def test_a_file_that_is_nobodys_would_be_seen(tmp_path: Path) -> None:
+    (tmp_path / "scores").mkdir()
+    runs.write_manifest(tmp_path, "r", {})
+    right = kills.WORKS[0].read(tmp_path)
+    tables.write(tmp_path / "scores" / "00000000-0123456789ab.parquet", [], tables.SCORES)
+    assert list(kills.differences(kills.WORKS[0], tmp_path, right)) == ["files: 0 rows lost, 0 doubled, 1 others"]

@@ -70,13 +70,13 @@ def test_methods_and_metrics_of_a_record_run_every_distinct_text_once(data: Data
     wl.evaluate(counting, one, methods=["occlusion", "kernel_shap"], metrics=METRICS, out=tmp_path / "run")
     assert asked[0] == asked[1]  # the untouched text, twice, to see whether the answer is the same
     assert len(asked) == len(set(asked)) + 1
-    assert pq.read_table(tmp_path / "run" / "runs.parquet").to_pylist()[0]["rows_run"] == len(set(asked))
+    assert pq.read_table(tmp_path / "run" / "texts").to_pylist()[0]["rows_run"] == len(set(asked))
 
 
 def test_tables_hold_every_explanation_and_score(classifier: Any, data: Dataset, tmp_path: Path) -> None:
     wl.evaluate(classifier, data, methods=["occlusion"], metrics=METRICS, out=tmp_path)
-    explanations = pq.read_table(tmp_path / "explanations.parquet").to_pylist()
-    scores = pq.read_table(tmp_path / "scores.parquet").to_pylist()
+    explanations = pq.read_table(tmp_path / "explanations").to_pylist()
+    scores = pq.read_table(tmp_path / "scores").to_pylist()
     assert len(explanations) == len(data) * 3
     assert len(scores) == len(explanations) * len(METRICS)
     for row in explanations:
@@ -105,7 +105,7 @@ def test_a_stopped_run_goes_on_and_gives_the_same(
     question = {"methods": ["occlusion", "lime"], "metrics": METRICS, "out": tmp_path / "part"}
     with pytest.raises(KeyboardInterrupt):
         wl.evaluate(classifier, data, **question)
-    assert len(pq.read_table(tmp_path / "part" / "explanations.parquet")) == 3 * 4
+    assert len(pq.read_table(tmp_path / "part" / "explanations")) == 3 * 4
     again = wl.evaluate(classifier, data, **question)
     assert len(seen) == 4 + 5
     for one, other in zip(whole.summary.lines, again.summary.lines, strict=True):
@@ -123,13 +123,13 @@ def test_metrics_can_be_taken_under_several_removers(data: Dataset, tmp_path: Pa
         out=tmp_path,
     )
     assert found.summary.metrics == ("comprehensiveness (delete)", "comprehensiveness (mask)", "iou")
-    rows = pq.read_table(tmp_path / "scores.parquet").to_pylist()
+    rows = pq.read_table(tmp_path / "scores").to_pylist()
     assert {row["remover"] for row in rows if row["metric"] == "comprehensiveness"} == {"delete", "mask"}
 
 
 def test_a_folder_holds_one_question(classifier: Any, data: Dataset, tmp_path: Path) -> None:
     wl.evaluate(classifier, data, methods=["occlusion"], metrics=["iou"], out=tmp_path)
-    for missing in (None, "runs.parquet"):  # a run killed before its last table is still another run
+    for missing in (None, "manifest.json"):  # parts know whose they are, too
         if missing is not None:
             (tmp_path / missing).unlink()
         with pytest.raises(InputError, match="holds another run"):
@@ -160,7 +160,7 @@ def test_curves_run_from_the_untouched_to_the_empty_text_and_cost_nothing(data: 
     texts = [row["text"].split() for row in found.explanations if row["method"] == "human"]
     most = sum(2 + len(words) + 3 * 2 * 5 for words in texts)  # untouched, empty, each word, three rankings
     assert found.rows_run <= most
-    assert pq.read_table(tmp_path / "curves.parquet").to_pylist() == found.curves
+    assert pq.read_table(tmp_path / "curves").to_pylist() == found.curves
 
 
 def test_signs_lose_their_score_in_the_control(tmp_path: Path) -> None:

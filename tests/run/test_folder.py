@@ -1,5 +1,6 @@
 """The folder of a run: what is done is known from one place, one process writes, and damage is said in one sentence."""
 
+import json
 import os
 import re
 import signal
@@ -21,9 +22,11 @@ from whylight.cli.main import app
 from whylight.core.errors import InputError
 from whylight.data.dataset import Dataset
 from whylight.report.run_page import page
-from whylight.store import files, runs, tables
+from whylight.run import book
+from whylight.store import files, parts, runs, tables
 
-NAMES = {"runs": tables.RUNS, "explanations": tables.EXPLANATIONS, "scores": tables.SCORES, "curves": tables.CURVES}
+TABLES = {**parts.SCHEMAS, parts.COMMITS: tables.TEXTS}
+MEASURED = ("seconds", "peak_megabytes")
 
 
 def data() -> Dataset:
@@ -36,36 +39,63 @@ def evaluate(out: Path, **options: Any) -> Any:
 
 
 def rows(folder: Path) -> dict[str, list[Any]]:
-    """All rows of a folder, but for what depends on the clock."""
-    found = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in NAMES.items()}
-    timed = ("seconds", "peak_megabytes")
-    return {
-        name: [{key: value for key, value in row.items() if key not in timed} for row in own]
+    """All rows of a run, but for what depends on the clock, and what the folder says of itself."""
+    stored = runs.read(folder)
+    assert stored.commits is not None
+    found = {name: list(parts.stored_rows(folder, stored.commits, name)) for name in TABLES}
+    plain = {
+        name: [{key: value for key, value in row.items() if key not in MEASURED} for row in own]
         for name, own in found.items()
     }
+    return plain | {"about": [stored.about and (stored.about.run, stored.about.asked, stored.about.rows_run)]}
 
 
-@pytest.mark.parametrize("lost", [*NAMES, "explanations scores", "runs curves"])
-def test_a_lost_table_is_made_again_and_no_row_is_doubled(lost: str, tmp_path: Path) -> None:
+def only_part(folder: Path, name: str) -> Path:
+    (path,) = (folder / name).iterdir()
+    return path
+
+
+def lose(folder: Path, name: str) -> None:
+    (folder / runs.MANIFEST if name == "manifest" else only_part(folder, name)).unlink()
+
+
+LOST = (
+    "manifest",
+    "explanations",
+    "scores",
+    "curves",
+    "texts",
+    "explanations scores",
+    "manifest texts",
+    "texts curves",
+)
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_a_lost_file_is_made_again_and_no_row_is_doubled(lost: str, tmp_path: Path) -> None:
     evaluate(tmp_path)
     before = rows(tmp_path)
     for name in lost.split():
-        (tmp_path / f"{name}.parquet").unlink()
+        lose(tmp_path, name)
     evaluate(tmp_path)
     assert rows(tmp_path) == before
+    for name in ("explanations", "scores", "curves", "texts"):
+        only_part(tmp_path, name)
 
 
-def test_texts_that_lack_rows_in_one_table_are_done_again_in_all(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["explanations", "scores", "curves"])
+def test_texts_that_lack_rows_in_one_table_are_done_again_in_all(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(book, "WRITE_EVERY", -1.0)
     whole = evaluate(tmp_path)
-    before = rows(tmp_path)
-    for name in ("explanations", "scores", "curves"):
-        kept = [row for row in before[name] if row["example_id"] != "test-1"]
-        kept = [row | ({"seconds": 0.0} if name == "explanations" else {}) for row in kept]
-        tables.write(tmp_path / f"{name}.parquet", kept, NAMES[name])
-        assert {row["example_id"] for row in runs.read(tmp_path).scores} == {f"test-{i}" for i in (0, 2, 3, 4, 5)}
-        again = evaluate(tmp_path)
-        assert rows(tmp_path) == before
-        assert [line.cells for line in again.summary.lines] == [line.cells for line in whole.summary.lines]
+    before, cells = rows(tmp_path), [line.cells for line in whole.summary.lines]
+    path = sorted((tmp_path / name).iterdir())[1]
+    tables.write(path, tables.read(path, TABLES[name])[1:], TABLES[name])
+    assert {row["example_id"] for row in runs.read(tmp_path).scores} == {f"test-{i}" for i in (0, 2, 3, 4, 5)}
+    again = evaluate(tmp_path)
+    assert rows(tmp_path) == before
+    assert [line.cells for line in again.summary.lines] == cells
 
 
 def test_two_processes_do_not_write_into_one_folder(tmp_path: Path) -> None:
@@ -76,9 +106,13 @@ def test_two_processes_do_not_write_into_one_folder(tmp_path: Path) -> None:
 
 
 def test_what_a_kill_left_half_written_is_removed(tmp_path: Path) -> None:
-    (tmp_path / f".scores.parquet-77{files.PART}").write_bytes(b"half")
     evaluate(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.parquet" for name in (*NAMES, "tuning")}
+    before = {path.relative_to(tmp_path) for path in tmp_path.rglob("*")}
+    assert {path.parts[0] for path in before} == {runs.MANIFEST, "explanations", "scores", "curves", "texts"}
+    for place in (tmp_path, tmp_path / "scores", tmp_path / "texts"):
+        (place / f".00000000-0123456789ab.parquet-77{files.PART}").write_bytes(b"half")
+    evaluate(tmp_path)
+    assert {path.relative_to(tmp_path) for path in tmp_path.rglob("*")} == before
 
 
 def damaged(name: str, content: bytes) -> bytes:
@@ -105,31 +139,58 @@ def damaged(name: str, content: bytes) -> bytes:
 DAMAGES = ("truncated", "empty", "no table", "flipped", "lacks a column", "wrong type", "lacks a value")
 
 
+def everything(folder: Path) -> None:
+    stored = runs.read(folder)
+    for table in (stored.explanations, stored.scores, stored.curves, stored.tuning):
+        list(table)
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_table_is_said_in_one_sentence(damage: str, tmp_path: Path) -> None:
     evaluate(tmp_path)
-    for name in NAMES:
-        path = tmp_path / f"{name}.parquet"
+    for name in ("texts", "explanations", "scores", "curves"):
+        path = only_part(tmp_path, name)
         sound = path.read_bytes()
         path.write_bytes(damaged(damage, sound))
-        for ask in (evaluate, page, runs.read):
+        for ask in (evaluate, page, everything):
             with pytest.raises(InputError, match=r"parquet' is damaged or not a table of a run \(.*\); remove it"):
                 ask(tmp_path)
-        done = CliRunner().invoke(app, ["compare", str(tmp_path), "--method", "occlusion"])
-        assert isinstance(done.exception, InputError)
+        if name != "curves":  # which nothing is compared by
+            done = CliRunner().invoke(app, ["compare", str(tmp_path), "--method", "occlusion"])
+            assert isinstance(done.exception, InputError)
         path.write_bytes(sound)
     evaluate(tmp_path)
 
 
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"run": "r"}', '{"form": 2}', "[" * 100_000])
+def test_a_damaged_manifest_is_said_in_one_sentence(content: str, tmp_path: Path) -> None:
+    evaluate(tmp_path)
+    (tmp_path / runs.MANIFEST).write_text(content, encoding="utf-8")
+    for ask in (evaluate, page, everything):
+        with pytest.raises(
+            InputError, match=r"manifest\.json' is damaged or not of a run; remove it, and evaluate again"
+        ):
+            ask(tmp_path)
+
+
+def test_a_run_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    evaluate(tmp_path)
+    manifest = json.loads((tmp_path / runs.MANIFEST).read_text(encoding="utf-8"))
+    (tmp_path / runs.MANIFEST).write_text(json.dumps(manifest | {"form": runs.FORM + 1}), encoding="utf-8")
+    for ask in (evaluate, page):
+        with pytest.raises(InputError, match=r"of a later version of whylight \(form 3\); update whylight\.$"):
+            ask(tmp_path)
+
+
 def test_no_flipped_byte_changes_a_value_silently(tmp_path: Path) -> None:
     evaluate(tmp_path)
-    path = tmp_path / "scores.parquet"
+    path = only_part(tmp_path, "scores")
     sound, own = path.read_bytes(), rows(tmp_path)["scores"]
     noticed = 0
     for place in range(0, len(sound), 7):
         path.write_bytes(sound[:place] + bytes([sound[place] ^ 1 << place % 8]) + sound[place + 1 :])
         try:
-            assert tables.read(path, tables.SCORES) == own
+            assert tables.read_table(path, tables.SCORES).to_pylist() == own
         except InputError:
             noticed += 1
     assert noticed > len(sound) / 7 / 3
@@ -164,7 +225,7 @@ def test_a_full_disk_is_said_before_the_work_and_leaves_no_folder(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.write", full)
-    with pytest.raises(InputError, match=r"cannot write '.*runs\.parquet': No space left on device\.$"):
+    with pytest.raises(InputError, match=r"cannot write '.*manifest\.json': No space left on device\.$"):
         evaluate(tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -197,7 +258,7 @@ def test_interrupted_by_hand_it_writes_what_was_done_and_says_so(tmp_path: Path)
         preexec_fn=heard,  # noqa: PLW1509  this process has no thread that could be in the way
     )
     try:
-        while not (tmp_path / "runs.parquet").exists():
+        while not (tmp_path / runs.MANIFEST).exists():
             assert process.poll() is None
             time.sleep(0.05)
         time.sleep(1.0)
@@ -231,5 +292,5 @@ def test_a_limit_on_the_size_of_files_is_one_sentence(tmp_path: Path) -> None:
     shell = f"ulimit -f 6; exec {' '.join(COMMAND)} --data-set size=4 --out {tmp_path / 'run'}"
     done = subprocess.run(["/bin/bash", "-c", shell], capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 2
-    assert re.fullmatch(r"whylight: cannot write '.*/run/\w+\.parquet': File too large\.\n", done.stderr)
+    assert re.fullmatch(r"whylight: cannot write '.*/run/\w+/[\w-]+\.parquet': File too large\.\n", done.stderr)
     assert not list(tmp_path.glob("run/.*"))

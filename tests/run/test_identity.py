@@ -18,7 +18,7 @@ from whylight.core.text import Span, Text
 from whylight.data.dataset import Dataset, Record
 from whylight.models.load import load
 from whylight.run import book, evaluate as module
-from whylight.store import tables
+from whylight.store import runs, tables
 
 WORDS = tuple(Span(0, start, end) for start, end in ((0, 1), (2, 6), (7, 11)))
 RECORD = Record("1", Text("a good film", None, WORDS), ("positive",), {"positive": Rationale((WORDS[1],))})
@@ -85,8 +85,8 @@ def test_a_model_is_known_by_weights_configuration_and_tokenizer(architecture: s
 
 def test_a_run_is_not_answered_from_other_weights(model: Any, tmp_path: Path) -> None:
     clf = load(model, tiny.tokenizer("bert"))
-    first = evaluate(clf, corpus(RECORD), tmp_path)
-    assert evaluate(clf, corpus(RECORD), tmp_path).scores == first.scores
+    first = list(evaluate(clf, corpus(RECORD), tmp_path).scores)
+    assert evaluate(clf, corpus(RECORD), tmp_path).scores == first
     with torch.no_grad():
         model.classifier.bias += torch.tensor([0.0, 5.0])
     with pytest.raises(InputError, match=r"holds another run, differing in weights; name another folder\.$"):
@@ -131,7 +131,7 @@ def test_a_run_that_was_stopped_does_not_go_on_with_another_model(
     monkeypatch.setattr(module, "work", failing)
     with pytest.raises(KeyboardInterrupt, match=r"what was done is in .* the same call goes on from there"):
         evaluate(clf, data, tmp_path)
-    assert len(tables.read(tmp_path / "scores.parquet", tables.SCORES)) == 3  # written although no time had passed
+    assert len(runs.read(tmp_path).scores) == 3  # written although no time had passed
     before = model.classifier.bias.detach().clone()
     with torch.no_grad():
         model.classifier.bias += 1.0
@@ -168,11 +168,12 @@ def test_a_callable_needs_a_name_of_the_users_to_have_a_folder(tmp_path: Path) -
 
 def test_a_folder_of_version_0_1_is_named_and_not_taken(model: Any, tmp_path: Path) -> None:
     clf = load(model, tiny.tokenizer("bert"))
-    evaluate(clf, corpus(RECORD), tmp_path)
-    (about,) = tables.read(tmp_path / "runs.parquet", tables.RUNS)
-    asked = {name: value for name, value in json.loads(about["asked"]).items() if name != "contents"}
+    evaluate(clf, corpus(RECORD), tmp_path / "new")
+    manifest = json.loads((tmp_path / "new" / runs.MANIFEST).read_text(encoding="utf-8"))
+    asked = {name: value for name, value in manifest["asked"].items() if name != "contents"}
     old = tables.RUNS.remove(tables.RUNS.get_field_index("done"))
-    tables.write(tmp_path / "runs.parquet", [{**about, "run": "old", "asked": json.dumps(asked)}], old)
+    about = {"run": "old", "asked": json.dumps(asked), "rows_run": 1, "seconds": 1.0, "peak_megabytes": None}
+    tables.write(tmp_path / "runs.parquet", [about], old)
     with pytest.raises(InputError, match=r"made by whylight 0\.1, which did not note"):
         evaluate(clf, corpus(RECORD), tmp_path)
 
@@ -202,6 +203,6 @@ def test_options_are_honoured_or_refused(model: Any) -> None:
 
 
 def test_results_are_written_only_where_a_folder_is_named(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(book.tables, "write", lambda *_: pytest.fail("nothing was to be written"))
+    monkeypatch.setattr(book.files, "write", lambda *_: pytest.fail("nothing was to be written"))
     clf = load(model, tiny.tokenizer("bert"))
     assert wl.evaluate(clf, corpus(RECORD), methods=["attention"], progress=False).scores

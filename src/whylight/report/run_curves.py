@@ -5,7 +5,7 @@ share of words on a square-root scale, because the first words matter most.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,8 @@ TICKS = (0.0, 0.05, 0.2, 0.5, 1.0)
 """Shares that are written below the x axis."""
 Means = tuple[Floats, Floats]
 """Mean score without the top words, and with them alone, at each share."""
+Points = dict[str, dict[str, list[Floats]]]
+"""By method and text: both curves of each label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +44,29 @@ class Panels:
     frame: Frame
 
 
-def curve_panels(curves: Sequence[Row]) -> list[Panels]:
+def curve_panels(curves: Iterable[Row]) -> list[Panels]:
     """Average stored curves over texts and draw them, remover by remover; none where none are stored."""
-    made = []
-    for remover in dict.fromkeys(row["remover"] for row in curves):
-        own = [row for row in curves if row["remover"] == remover]
-        made.append(_panels(remover, own[0]["shares"], mean_curves(own)))
-    return made
-
-
-def mean_curves(curves: Sequence[Row]) -> dict[str, Means]:
-    """Average over labels of a text, then over texts, by method."""
-    points: dict[str, dict[str, list[Floats]]] = defaultdict(lambda: defaultdict(list))
+    shares: dict[str, Sequence[float]] = {}
+    points: dict[str, Points] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for row in curves:
-        points[row["method"]][row["example_id"]].append(np.asarray([row["without_top"], row["top_alone"]]))
+        shares.setdefault(row["remover"], row["shares"])
+        points[row["remover"]][row["method"]][row["example_id"]].append(_both(row))
+    return [_panels(remover, own, _means(points[remover])) for remover, own in shares.items()]
+
+
+def mean_curves(curves: Iterable[Row]) -> dict[str, Means]:
+    """Average over labels of a text, then over texts, by method."""
+    points: Points = defaultdict(lambda: defaultdict(list))
+    for row in curves:
+        points[row["method"]][row["example_id"]].append(_both(row))
+    return _means(points)
+
+
+def _both(row: Row) -> Floats:
+    return np.asarray([row["without_top"], row["top_alone"]])
+
+
+def _means(points: Points) -> dict[str, Means]:
     means = {m: np.mean([np.mean(one, axis=0) for one in by.values()], axis=0) for m, by in points.items()}
     return {method: (mean[0], mean[1]) for method, mean in means.items()}
 

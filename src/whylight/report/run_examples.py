@@ -81,16 +81,20 @@ def best_and_worst(run: Run, metric: str) -> tuple[list[Shown], list[Shown]]:
     count = min(SHOWN, (len(ranked) + 1) // 2)
     best, rest = ranked[:count], ranked[count:]
     worst = list(reversed(rest))[:SHOWN]
-    first, second = ([_shown(run, metric, key, means[key]) for key in keys] for keys in (best, worst))
+    rows: dict[str, list[Row]] = {key: [] for key in (*best, *worst)}
+    for row in run.explanations:
+        if row["example_id"] in rows:
+            rows[row["example_id"]].append(row)
+    scores = [row for row in run.scores if row["column"] == metric and row["example_id"] in rows]
+    first, second = ([_shown(rows[key], scores, key, means[key]) for key in keys] for keys in (best, worst))
     return first, second
 
 
-def _shown(run: Run, metric: str, key: str, mean: float) -> Shown:
-    rows = [row for row in run.explanations if row["example_id"] == key]
+def _shown(rows: Sequence[Row], scores: Iterable[Row], key: str, mean: float) -> Shown:
     values = {
         (row["target"], row["method"]): row["value"]
-        for row in run.scores
-        if row["example_id"] == key and row["column"] == metric and row["value"] is not None
+        for row in scores
+        if row["example_id"] == key and row["value"] is not None
     }
     measured = [t for t in dict.fromkeys(row["target"] for row in rows) if any(t == own for own, _ in values)]
     features = len(rows[0]["scores"])

@@ -4,7 +4,7 @@ Tables call the layer l of a method `METHOD@l`.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from whylight.report.charts import ticks, widened
@@ -53,7 +53,7 @@ class Depths:
     frame: Frame
 
 
-def layers_of(explanations: Sequence[Row]) -> Layers:
+def layers_of(explanations: Iterable[Row]) -> Layers:
     """Find the methods that were asked at several layers."""
     found: dict[str, dict[int, str]] = {}
     for name, settings in dict.fromkeys((row["method"], row["settings"]) for row in explanations):

@@ -3,7 +3,7 @@
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from whylight.report.run_tables import agreement, split_tables, table
 from whylight.run.compare import CLEAR, FEWEST_TEXTS
 from whylight.run.corpus import corpus_summary, measures_of
 from whylight.run.summary import Summary, metric_of
-from whylight.store.tables import Row
 
 TITLE = "Which method to believe?"
 COLUMNS = 6
@@ -71,8 +70,8 @@ def page(folder: Path, *, quality: str | None = None) -> str:
         "layered": next((name for own in layers.values() for name in own.values()), None),
         "depths": None if metric is None else depths(whole.summary, metric, layers),
         "examples": [("Best", best), ("Worst", worst)],
-        "any_signed": bool(run.signed),
-        "any_unsigned": len(run.signed) < len(run.methods),
+        "any_signed": any(run.methods.values()),
+        "any_unsigned": not all(run.methods.values()),
         "method_receipts": _method_receipts(run),
         "metric_receipts": [*_metric_receipts(run), *_corpus_receipts(run, corpus)],
         "duration": duration,
@@ -114,15 +113,23 @@ def _chart(summary: Summary, metric: str, layers: Layers) -> Scatter | None:
 
 
 def _method_receipts(run: Run) -> list[Receipt]:
+    """Return how each method was run; rows are gone through once."""
+    names = {"unit": "unit", "remover": "remover", "score space": "score_space"}
+    settings: dict[str, dict[str, None]] = defaultdict(dict)
+    used: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    notes: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for row in run.explanations:
+        settings[row["method"]][row["settings"]] = None
+        for column in names.values():
+            used[row["method"], column][str(row[column] or "none")] = None
+        for note in row["notes"] or ():
+            notes[row["method"]][note].add(row["example_id"])
     receipts = []
     for method in run.methods:
-        rows = [row for row in run.explanations if row["method"] == method]
-        facts = _settings(rows)
-        facts += [
-            (name, ", ".join(dict.fromkeys(str(row[column] or "none") for row in rows)))
-            for name, column in (("unit", "unit"), ("remover", "remover"), ("score space", "score_space"))
-        ]
-        receipts.append(Receipt(method, "what people marked" if method == "human" else "", facts + _notes(rows)))
+        facts = _settings((method, text) for text in settings[method])
+        facts += [(name, ", ".join(used[method, column])) for name, column in names.items()]
+        facts += [(f"note on {len(of):,} {'text' if len(of) == 1 else 'texts'}", n) for n, of in notes[method].items()]
+        receipts.append(Receipt(method, "what people marked" if method == "human" else "", facts))
     return receipts
 
 
@@ -130,7 +137,7 @@ def _metric_receipts(run: Run) -> list[Receipt]:
     receipts = []
     for metric in run.metrics:
         rows = [row for row in run.scores if row["column"] == metric]
-        facts = _settings(rows)
+        facts = _settings(dict.fromkeys((row["method"], row["settings"]) for row in rows))
         for name, column in (("remover", "remover"), ("score space", "score_space")):
             used = dict.fromkeys(row[column] for row in rows if row[column] is not None)
             facts += [(name, ", ".join(used))] if used else []
@@ -151,10 +158,14 @@ def _corpus_receipts(run: Run, corpus: Summary | None) -> list[Receipt]:
     ]
 
 
-def _settings(rows: Sequence[Row]) -> Facts:
-    """Return every setting once; one that differs between methods (a tuned boundary) with whose it is."""
+def _settings(stored: Iterable[tuple[str, str | None]]) -> Facts:
+    """Return every setting once; one that differs between methods (a tuned boundary) with whose it is.
+
+    Args:
+        stored: Methods with the settings that they were run or measured with, each pair once.
+    """
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for method, text in dict.fromkeys((row["method"], row["settings"]) for row in rows):
+    for method, text in stored:
         for name, value in _parsed(text).items():
             found[name][_shown(value)].append(method)
     return [(name, _one_or_each(values)) for name, values in found.items()]
@@ -175,12 +186,3 @@ def _one_or_each(values: Mapping[str, Iterable[str]]) -> str:
     if len(values) == 1:
         return next(iter(values))
     return "; ".join(f"{value} ({', '.join(methods)})" for value, methods in values.items())
-
-
-def _notes(rows: Sequence[Row]) -> Facts:
-    """Return every note with the number of texts that it is about."""
-    about: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        for note in row["notes"] or ():
-            about[note].add(row["example_id"])
-    return [(f"note on {len(texts):,} {'text' if len(texts) == 1 else 'texts'}", n) for n, texts in about.items()]

@@ -1,16 +1,16 @@
 """A run of `whylight evaluate`, read back from its folder: what was asked, and the rows that are whole."""
 
-import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import InputError, unknown
-from whylight.run.summary import columns, metric_of
+from whylight.run.summary import column_names, measure_of, metric_of
 from whylight.store import runs
+from whylight.store.runs import About
 from whylight.store.tables import HUMAN, RANDOM, Row
 
 BASELINES = (RANDOM, HUMAN)
@@ -21,39 +21,29 @@ class Run:
     """The tables of a run.
 
     Attributes:
-        name: Its short name.
+        about: What the folder says of it: its name, what it took.
         asked: The question, as the run wrote it down.
-        explanations: Rows of the texts that are finished.
+        explanations: Rows of the texts that are finished; each pass over them reads them from the folder.
         scores: Every measured value.
-        curves: The score along the ranking of each method.
-        tuning: Explanations that boundaries were tuned on.
-        about: The row of the run itself.
-        signed: Methods that speak for and against.
+        curves: The score along the ranking of each method, likewise.
+        tuning: Explanations that boundaries were tuned on, likewise.
+        methods: Names of methods and baselines, in the order of the run; those that speak for and against are True.
+        texts: Number of texts that are finished.
     """
 
-    name: str
+    about: About
     asked: dict[str, Any]
-    explanations: list[Row]
+    explanations: Sequence[Row]
     scores: list[Row]
-    curves: list[Row]
-    tuning: list[Row]
-    about: Row
-    signed: frozenset[str]
-
-    @property
-    def methods(self) -> list[str]:
-        """Names of methods and baselines, in the order of the run."""
-        return list(dict.fromkeys(row["method"] for row in self.explanations))
+    curves: Sequence[Row]
+    tuning: Sequence[Row]
+    methods: dict[str, bool]
+    texts: int
 
     @property
     def metrics(self) -> list[str]:
         """Names of the metrics, in the order of the run; with their remover where there are several."""
         return list(dict.fromkeys(row["column"] for row in self.scores))
-
-    @property
-    def texts(self) -> int:
-        """Number of texts that are finished."""
-        return len({row["example_id"] for row in self.explanations})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +65,25 @@ def read(folder: Path) -> Run:
         raise InputError(f"there is no folder '{folder}'; give the one that `whylight evaluate --out` wrote.")
     stored = runs.read(folder)
     if stored.about is None:
-        raise InputError(f"'{folder}' holds no run: there is no runs.parquet with a row in it.")
+        raise InputError(f"'{folder}' holds no run: there is no {runs.MANIFEST} in it.")
     if not stored.explanations:
         raise InputError(f"the run in '{folder}' has no finished text yet; let `whylight evaluate` go on first.")
-    scores = [{**row, "column": column} for row, column in zip(stored.scores, columns(stored.scores), strict=True)]
-    signed = frozenset(row["method"] for row in stored.explanations if row["signed"])
-    asked, about = _asked(folder, stored.about), stored.about
-    return Run(about["run"], asked, stored.explanations, scores, stored.curves, stored.tuning, about, signed)
+    if stored.about.asked is None:
+        raise InputError(f"'{folder}' does not say what was asked; it is not of `whylight evaluate`.")
+    methods: dict[str, bool] = {}
+    texts = set()
+    for row in stored.explanations:
+        methods[row["method"]] = methods.get(row["method"], False) or row["signed"]
+        texts.add(row["example_id"])
+    tables = stored.explanations, _named(stored.scores), stored.curves, stored.tuning
+    return Run(stored.about, stored.about.asked, *tables, methods, len(texts))
+
+
+def _named(scores: Iterable[Row]) -> list[Row]:
+    """Add the column that each row belongs to."""
+    known = list(scores)
+    names = column_names(dict.fromkeys(map(measure_of, known)))
+    return [{**row, "column": names[measure_of(row)]} for row in known]
 
 
 def data_of(run: Run) -> Data:
@@ -124,13 +126,3 @@ def text_values(scores: Iterable[Row]) -> dict[str, dict[str, float]]:
         if row["value"] is not None and math.isfinite(row["value"]):
             values[row["method"]][row["example_id"]].append(row["value"])
     return {method: {key: sum(own) / len(own) for key, own in by.items()} for method, by in values.items()}
-
-
-def _asked(folder: Path, row: Row) -> dict[str, Any]:
-    try:
-        asked = json.loads(row["asked"])
-    except (TypeError, ValueError):
-        asked = None
-    if not isinstance(asked, dict):
-        raise InputError(f"'{folder / 'runs.parquet'}' does not say what was asked; it is not of `whylight evaluate`.")
-    return asked

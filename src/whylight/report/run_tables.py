@@ -1,7 +1,7 @@
 """The tables of a run as a report shows them: methods x metrics with clear winners, and who agrees with whom."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,41 +71,48 @@ class Agreement:
     pairs: int
 
 
-def table(explanations: Sequence[Row], scores: Sequence[Row]) -> Table:
+def table(explanations: Iterable[Row], scores: Sequence[Row]) -> Table:
     """Summarise rows and find the winner of each metric."""
-    summary = summarise(explanations, scores)
+    texts: set[str] = set()
+    summary = summarise(_noting(explanations, texts), scores)
     verdicts, chance = [], {}
     for metric in summary.metrics:
         rows = [row for row in scores if row["column"] == metric]
         values = text_values(rows)
         verdicts.append(_verdict(summary, metric, rows, values))
         chance.update({(method, metric): how for method, how in _near_chance(rows, values).items()})
-    texts = len({row["example_id"] for row in explanations})
-    return Table(summary, tuple(verdicts), chance, texts)
+    return Table(summary, tuple(verdicts), chance, len(texts))
 
 
 def split_tables(run: Run) -> list[tuple[str, Table]]:
     """Return one table for right and one for wrong predictions; none unless there are both."""
     made = []
     for name, kind in (("Correct predictions", True), ("Wrong predictions", False)):
-        explanations = [row for row in run.explanations if row["correct"] is kind]
         scores = [row for row in run.scores if row["correct"] is kind]
-        if not explanations or not scores:
+        own = table((row for row in run.explanations if row["correct"] is kind), scores)
+        if not own.texts or not scores:
             return []
-        made.append((name, table(explanations, scores)))
+        made.append((name, own))
     return made
+
+
+def _noting(rows: Iterable[Row], texts: set[str]) -> Iterator[Row]:
+    """Pass rows on, and note whose they are."""
+    for row in rows:
+        texts.add(row["example_id"])
+        yield row
 
 
 def agreement(run: Run) -> list[list[Agreement | None]]:
     """Return the mean Kendall tau-b of every two methods over texts and labels; None where none is defined."""
     places = {method: number for number, method in enumerate(run.methods)}
-    groups: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    groups: dict[tuple[str, int], dict[int, Floats]] = defaultdict(dict)
     for row in run.explanations:
-        groups[row["example_id"], row["target"]].append(row)
+        groups[row["example_id"], row["target"]][places[row["method"]]] = np.asarray(row["scores"], dtype=np.float64)
     total, count = np.zeros((len(places), len(places))), np.zeros((len(places), len(places)), dtype=np.int64)
     for group in groups.values():
-        where = np.asarray([places[row["method"]] for row in group])
-        taus = kendall_taus(np.asarray([row["scores"] for row in group], dtype=np.float64))
+        where = np.asarray(list(group))
+        taus = kendall_taus(np.stack(list(group.values())))
         defined = np.isfinite(taus)
         total[np.ix_(where, where)] += np.where(defined, taus, 0.0)
         count[np.ix_(where, where)] += defined

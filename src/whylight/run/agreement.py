@@ -1,7 +1,7 @@
 """How far two explanations of the same text and label agree, from stored rows: between methods or between models."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -21,11 +21,11 @@ def agreement_metrics() -> list[Spec]:
     return [spec for spec in every if spec.consumes[1:] == (Explanation,)]
 
 
-def agreement_of(first: Sequence[Row], second: Sequence[Row], method: str, other: str) -> dict[str, Agreements]:
+def agreement_of(first: Iterable[Row], second: Iterable[Row], method: str, other: str) -> dict[str, Agreements]:
     """Return by text how far one method's rows agree with another's; undefined values are left out.
 
     Args:
-        first: Rows of `explanations.parquet`.
+        first: Rows of the table `explanations`.
         second: Rows of the other run, or the same.
         method: Method of the first.
         other: Method of the second.
@@ -34,8 +34,8 @@ def agreement_of(first: Sequence[Row], second: Sequence[Row], method: str, other
     metrics = [(spec, spec.complete_settings({})) for spec in agreement_metrics()]
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in first:
-        match = theirs.get(_key(row))
-        if row["method"] == method and match is not None:
+        match = theirs.get(_key(row)) if row["method"] == method else None
+        if match is not None:
             one, two = explanation_of(row), explanation_of(match)
             for spec, settings in metrics:
                 value = float(spec.function(one, two, **settings)[0])

@@ -6,7 +6,7 @@ not hold in either direction, nobody can tell.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,11 +15,9 @@ import numpy as np
 from whylight.core.arrays import Floats
 from whylight.core.errors import InputError, unknown
 from whylight.core.registry import METRICS
-from whylight.run.summary import Cell, interval
+from whylight.run.summary import Cell, Measure, blocks, interval, measure_of
 from whylight.store.tables import Row
 
-Measure = tuple[str, str | None]
-"""A metric and its remover."""
 FLIPS = 10_000
 """Random sign flips of the permutation test."""
 CLEAR = 0.05
@@ -58,11 +56,11 @@ class Comparison:
         return "better" if (low > 0) == self.higher_is_better else "worse"
 
 
-def compare(first: Sequence[Row], second: Sequence[Row], *, seed: int = 0) -> list[Comparison]:
+def compare(first: Iterable[Row], second: Iterable[Row], *, seed: int = 0) -> list[Comparison]:
     """Compare the scores of two methods or models, metric by metric.
 
     Args:
-        first: Rows of `scores.parquet` of the one.
+        first: Rows of the table `scores` of the one.
         second: Rows of the other.
         seed: Of resampling.
     """
@@ -78,29 +76,35 @@ def compare(first: Sequence[Row], second: Sequence[Row], *, seed: int = 0) -> li
     return results
 
 
-def select(scores: Sequence[Row], method: str) -> list[Row]:
+def select(scores: Iterable[Row], method: str) -> list[Row]:
     """Return the rows of one method."""
-    methods = dict.fromkeys(row["method"] for row in scores)
-    if method not in methods:
+    methods: dict[str, None] = {}
+    own = []
+    for row in scores:
+        methods[row["method"]] = None
+        if row["method"] == method:
+            own.append(row)
+    if not own:
         raise unknown("method of this run", method, methods)
-    return [row for row in scores if row["method"] == method]
+    return own
 
 
-def _by_metric(rows: Sequence[Row]) -> dict[Measure, dict[str, float]]:
+def _by_metric(rows: Iterable[Row]) -> dict[Measure, dict[str, float]]:
     """Return the mean over labels of each metric and text."""
     values: dict[Measure, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row["value"] is not None and np.isfinite(row["value"]):
-            values[row["metric"], row.get("remover")][row["example_id"]].append(row["value"])
+            values[measure_of(row)][row["example_id"]].append(row["value"])
     return {name: {key: float(np.mean(v)) for key, v in own.items()} for name, own in values.items()}
 
 
 def _compared(measure: Measure, differences: Floats, *, seed: int) -> Comparison:
     metric, remover = measure
     higher = bool(METRICS[metric].facts["higher_is_better"])
-    signs = np.random.default_rng(seed).choice((-1.0, 1.0), size=(FLIPS, len(differences)))
-    flipped = np.abs(signs @ differences)
-    larger = int((flipped >= abs(differences.sum()) - 1e-12).sum())
+    generator = np.random.default_rng(seed)
+    signs = (generator.choice((-1.0, 1.0), size=size) for size in blocks(FLIPS, len(differences)))
+    least = abs(differences.sum()) - 1e-12
+    larger = sum(int((np.abs(own @ differences) >= least).sum()) for own in signs)
     better = differences if higher else -differences
     wins = float((better > 0).mean() + (better == 0).mean() / 2)
     return Comparison(metric, remover, higher, interval(differences, seed=seed), (larger + 1) / (FLIPS + 1), wins)

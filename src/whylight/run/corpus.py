@@ -21,7 +21,7 @@ from whylight.core.marked import MarkedPair, TuningNeededError, is_corpus_metric
 from whylight.core.registry import METRICS, Spec
 from whylight.metrics._corpus import STANDARD, scaled_pairs, tune_boundary
 from whylight.metrics._plausibility import Scale, Sign
-from whylight.run.summary import TAILS, Cell, Line, Summary, cost_of
+from whylight.run.summary import TAILS, Cell, Cost, Line, Summary, cost_of, mean_cost
 from whylight.store.tables import HUMAN, Row
 
 CorpusMeasure = tuple[Spec, Mapping[str, JsonValue]]
@@ -30,7 +30,6 @@ Scaling = tuple[Scale, Sign]
 """How scores are made comparable before a boundary is tuned."""
 MarkedKey = tuple[str, int]
 """A text and one of its labels."""
-COST_COLUMNS = ("example_id", "seconds", "forward_passes", "backward_passes")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +38,7 @@ class MarkedRows:
 
     scores: dict[str, list[tuple[MarkedKey, Floats]]] = field(default_factory=lambda: defaultdict(list))
     marks: dict[MarkedKey, tuple[Bools, Ints]] = field(default_factory=dict)
-    costs: dict[str, dict[str, Row]] = field(default_factory=lambda: defaultdict(dict))
+    costs: dict[str, dict[str, Cost]] = field(default_factory=lambda: defaultdict(dict))
 
     @staticmethod
     def of(rows: Iterable[Row]) -> "MarkedRows":
@@ -50,7 +49,7 @@ class MarkedRows:
             if row["method"] == HUMAN:
                 found.marks[key] = scores > 0, _parts_of(row)
             found.scores[row["method"]].append((key, scores))
-            found.costs[row["method"]][row["example_id"]] = {name: row[name] for name in COST_COLUMNS}
+            found.costs[row["method"]][row["example_id"]] = cost_of(row)
         return found
 
     def pairs(self, method: str) -> list[MarkedPair]:
@@ -116,7 +115,7 @@ def corpus_summary(
             learnt = None if method == HUMAN else others.pairs(method) or None
             boundary = 0.0 if method == HUMAN and others.scores else None
             cells = _corpus_cells(every, pairs, learnt, boundary=boundary, seed=seed)
-            lines.append(Line(method, cells, *cost_of(list(rows.costs[method].values()))))
+            lines.append(Line(method, cells, *mean_cost(rows.costs[method].values())))
     if not lines:
         return None
     measured = [spec for spec, _ in every if any(spec.name in line.cells for line in lines)]

@@ -1,8 +1,8 @@
 """Evaluating methods on a data set: `wl.evaluate` and `whylight evaluate`.
 
-Texts are worked on one after the other; tables are written every few seconds, so that a killed run can be taken up
-where it stopped, and what was done can be read. A folder holds one question: one content of data and model, one choice
-of settings.
+Texts are worked on one after the other; what they gave is written every few seconds, so that a killed run can be taken
+up where it stopped, and what was done can be read. A folder holds one question: one content of data and model, one
+choice of settings.
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,6 +68,7 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
         tune: Texts on which decision boundaries are tuned, disjoint from `data`; for metrics that need one.
         zero_non_alphanumeric: Set the scores of features without a letter or digit to 0 before they are measured.
         out: Folder for the tables; a run that was stopped goes on from there. A callable then needs its `identity`.
+            Rows are then not kept in memory, but read from the folder, one part at a time, whenever they are asked for.
         progress: Show a progress bar, and announce what takes minutes.
         budget: Seconds; a run that takes longer, by an estimate from its first batches, is refused.
         max_memory: Memory that the process may take, e.g. `"4GB"`; a run that takes more is refused.
@@ -109,17 +110,17 @@ def answer(
     with opened(out, _identity(classifier, data, tune, plan, kept=out is not None), data, tune) as book:
         if tune is not None:
             bare = replace(plan, metrics=())
-            missing = [record for record in tune if book.tuned[record.id] is None]
+            missing = book.missing(tune, tuning=True)
             with progress_bar(len(missing), shown=progress, plan=_sizes(missing)) as step:
-                for record in missing:
+                for number, record in missing:
                     step("tuning")
-                    book.add(record.id, work(classifier, record, bare, run=book.run), tuning=True)
+                    book.add(number, record, work(classifier, record, bare, run=book.run), tuning=True)
             plan = replace(plan, boundaries=boundaries_of(book.tuning, plan.scalings))
-        missing = [record for record in data if book.texts[record.id] is None]
+        missing = book.missing(data)
         with progress_bar(len(missing), shown=progress, plan=_sizes(missing)) as step:
-            for record in missing:
+            for number, record in missing:
                 step("evaluating")
-                book.add(record.id, work(classifier, record, plan, run=book.run))
+                book.add(number, record, work(classifier, record, plan, run=book.run))
     return book.evaluation()
 
 
@@ -155,9 +156,9 @@ def _identity(classifier: Classifier, data: Dataset, tune: Dataset | None, plan:
     return Identity(contents=contents, settings=plan.asked, names=names)
 
 
-def _sizes(records: Sequence[Record]) -> list[tuple[str, int]]:
+def _sizes(missing: Sequence[tuple[int, Record]]) -> list[tuple[str, int]]:
     """Return the plan of a progress bar: all texts are one kind of work, and longer ones are more of it."""
-    return [("", record.example.size) for record in records]
+    return [("", record.example.size) for _, record in missing]
 
 
 def _disjoint(tune: Dataset, data: Dataset) -> Dataset:

@@ -1,6 +1,6 @@
 """What a run gave: its rows, and the tables that are made of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from whylight.run.corpus import corpus_summary, measures_of
@@ -10,12 +10,12 @@ from whylight.store.tables import Row
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """Methods x metrics on a data set.
+    """Methods x metrics on a data set. Rows of a run with a folder are read from there whenever they are asked for.
 
     Attributes:
-        explanations: One row for each text, method and label.
-        scores: One row for each of those and each metric.
-        curves: The score along the ranking, one row for each of those and each remover.
+        explanations: One row per text, method and label.
+        scores: One row per text, method, label and metric.
+        curves: The score along the ranking, one row per text, method, label and remover.
         tuning: Explanations of the texts that boundaries were tuned on.
         rows_run: Distinct inputs that went through the model.
         seconds: What the run took, an earlier part that was stopped included.
@@ -23,10 +23,10 @@ class Evaluation:
         asked: The question, as the folder of a run keeps it.
     """
 
-    explanations: list[Row]
-    scores: list[Row]
-    curves: list[Row] = field(default_factory=list)
-    tuning: list[Row] = field(default_factory=list)
+    explanations: Sequence[Row]
+    scores: Sequence[Row]
+    curves: Sequence[Row] = ()
+    tuning: Sequence[Row] = ()
     rows_run: int = 0
     seconds: float = 0.0
     peak_megabytes: float | None = None
@@ -44,9 +44,11 @@ class Evaluation:
 
     def subset(self, *, correct: bool) -> Summary | None:
         """Return the table of right predictions (true positives) or of wrong ones, if there are any."""
-        explanations = [row for row in self.explanations if row["correct"] is correct]
-        scores = [row for row in self.scores if row["correct"] is correct]
-        return summarise(explanations, scores) if explanations and scores else None
+        made = summarise(
+            (row for row in self.explanations if row["correct"] is correct),
+            (row for row in self.scores if row["correct"] is correct),
+        )
+        return made if made.lines and made.metrics else None
 
     def records(self) -> list[Row]:
         """Return every cell of every table as one flat record; `subset` says which table it is of."""

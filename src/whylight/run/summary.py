@@ -1,7 +1,7 @@
 """From rows to one honest table: means over texts with bootstrap intervals, and what each method cost."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,12 @@ from whylight.store.tables import Row
 
 RESAMPLES = 2000
 TAILS = (2.5, 97.5)
+BLOCK = 2**22
+"""Numbers that are drawn at a time."""
+Cost = tuple[float, float, float]
+"""Seconds, forward passes and backward passes."""
+Measure = tuple[str, str | None]
+"""A metric and its remover."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One method: a cell a metric, and its cost a text."""
+    """One method: a cell per metric, and its cost per text."""
 
     method: str
     cells: dict[str, Cell]
@@ -68,26 +74,41 @@ class Summary:
         ]
 
 
-def summarise(explanations: Sequence[Row], scores: Sequence[Row], *, seed: int = 0) -> Summary:
-    """Average every metric of every method over texts; several labels of a text are averaged first."""
-    values: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    names = columns(scores)
-    for name, row in zip(names, scores, strict=True):
+def summarise(explanations: Iterable[Row], scores: Iterable[Row], *, seed: int = 0) -> Summary:
+    """Average every metric of every method over texts; several labels of a text are averaged first.
+
+    Each table is gone through once, and only its numbers are kept.
+    """
+    values: dict[tuple[str, Measure], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    measures: dict[Measure, None] = {}
+    for row in scores:
+        measures[measure := measure_of(row)] = None
         if row["value"] is not None and np.isfinite(row["value"]):
-            values[row["method"], name][row["example_id"]].append(row["value"])
-    metrics = tuple(dict.fromkeys(names))
+            values[row["method"], measure][row["example_id"]].append(row["value"])
+    names = column_names(measures)
+    by_column: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for (method, measure), own in values.items():
+        for text, found in own.items():
+            by_column[method, names[measure]][text] += found
+    metrics = tuple(dict.fromkeys(names.values()))
     lines = []
-    for method in dict.fromkeys(row["method"] for row in explanations):
-        means = {m: np.asarray([np.mean(v) for v in values[method, m].values()]) for m in metrics}
+    for method, cost in costs(explanations).items():
+        means = {name: np.asarray([np.mean(v) for v in by_column[method, name].values()]) for name in metrics}
         cells = {name: interval(own, seed=seed) for name, own in means.items() if len(own)}
-        lines.append(Line(method, cells, *cost_of([row for row in explanations if row["method"] == method])))
+        lines.append(Line(method, cells, *cost))
     return Summary(metrics, {name: bool(metric_of(name).facts["higher_is_better"]) for name in metrics}, tuple(lines))
 
 
-def columns(scores: Sequence[Row]) -> list[str]:
-    """Name the column that each row belongs to: its metric, with its remover where the run has several."""
-    several = len({row["remover"] for row in scores if row["remover"] is not None}) > 1
-    return [f"{row['metric']} ({row['remover']})" if several and row["remover"] else row["metric"] for row in scores]
+def measure_of(row: Row) -> Measure:
+    """Return what a row of scores is measured by."""
+    return row["metric"], row.get("remover")
+
+
+def column_names(measures: Iterable[Measure]) -> dict[Measure, str]:
+    """Name the column of each measure: its metric, with its remover where the run has several."""
+    known = list(measures)
+    several = len({remover for _, remover in known if remover is not None}) > 1
+    return {(metric, own): f"{metric} ({own})" if several and own else metric for metric, own in known}
 
 
 def metric_of(column: str) -> Spec:
@@ -97,14 +118,32 @@ def metric_of(column: str) -> Spec:
 
 def interval(values: Floats, *, seed: int = 0) -> Cell:
     """Return the mean of values and the percentile bootstrap interval over them."""
-    drawn = np.random.default_rng(seed).integers(len(values), size=(RESAMPLES, len(values)))
-    low, high = np.percentile(values[drawn].mean(axis=1), TAILS)
+    generator = np.random.default_rng(seed)
+    means = [values[generator.integers(len(values), size=size)].mean(axis=1) for size in blocks(RESAMPLES, len(values))]
+    low, high = np.percentile(np.concatenate(means), TAILS)
     return Cell(float(values.mean()), float(low), float(high), len(values))
 
 
-def cost_of(rows: Sequence[Row]) -> tuple[float, float, float]:
-    """Return seconds, forward and backward passes a text; the labels of a text share one explanation."""
-    texts = {row["example_id"]: row for row in rows}.values()
-    names = ("seconds", "forward_passes", "backward_passes")
-    seconds, forward, backward = (float(np.mean([row[name] for row in texts])) for name in names)
+def blocks(resamples: int, texts: int) -> list[tuple[int, int]]:
+    """Return sizes of draws that are made one after the other, as all at once would be, but in bounded memory."""
+    most = max(1, BLOCK // max(1, texts))
+    return [(min(most, resamples - start), texts) for start in range(0, resamples, most)]
+
+
+def costs(explanations: Iterable[Row]) -> dict[str, Cost]:
+    """Return what a text costs each method, in the order of the rows; the labels of a text share one explanation."""
+    texts: dict[str, dict[str, Cost]] = defaultdict(dict)
+    for row in explanations:
+        texts[row["method"]][row["example_id"]] = cost_of(row)
+    return {method: mean_cost(own.values()) for method, own in texts.items()}
+
+
+def cost_of(row: Row) -> Cost:
+    """Return what the explanation of a row cost."""
+    return row["seconds"], row["forward_passes"], row["backward_passes"]
+
+
+def mean_cost(each: Iterable[Cost]) -> Cost:
+    """Average what texts cost."""
+    seconds, forward, backward = np.asarray(list(each), dtype=np.float64).mean(axis=0).tolist()
     return seconds, forward, backward

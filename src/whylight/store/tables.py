@@ -1,8 +1,9 @@
-"""The tables of a run, and writing them so that a killed run leaves readable files.
+"""The tables of a run: their columns, and files of them with checksums by which damage is noticed.
 
-`runs.parquet` has one row: what was asked, and which texts are done. `explanations.parquet` has one row for each
-example, method and target, `scores.parquet` one for each example, method, target and metric, `curves.parquet` one for
-each example, method, target and remover; `tuning.parquet` holds the explanations that boundaries are tuned on.
+`explanations` has one row per example, method and target, `scores` one per example, method, target and metric, `curves`
+one per example, method, target and remover; `tuning` holds the explanations that boundaries are tuned on, and `texts`
+has one row per text that is done. Earlier versions had no `texts`, but `runs` with one row: what was asked, and which
+texts are done.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from whylight.core.errors import InputError
@@ -88,6 +90,19 @@ _DONE = pa.struct(
     ]
 )
 """A text that is done, how many rows of each table are its, and how many inputs the model was given for it."""
+_TEXT_FIELDS: list[tuple[str, pa.DataType]] = [
+    ("run", pa.string()),
+    ("number", pa.int64()),
+    ("example_id", pa.string()),
+    ("tuning", pa.bool_()),
+    ("explanations", pa.int64()),
+    ("scores", pa.int64()),
+    ("curves", pa.int64()),
+    ("rows_run", pa.int64()),
+    ("seconds", pa.float64()),
+    ("peak_megabytes", pa.float64()),
+]
+"""The same, one row per text: its place in the data, the time since the text before it, and the most memory so far."""
 _RUN_FIELDS: list[tuple[str, pa.DataType]] = [
     ("run", pa.string()),
     ("asked", pa.string()),
@@ -96,10 +111,9 @@ _RUN_FIELDS: list[tuple[str, pa.DataType]] = [
     ("peak_megabytes", pa.float64()),
     ("done", pa.list_(_DONE)),
 ]
-EXPLANATIONS, SCORES, CURVES, RUNS = (
-    pa.schema(fields) for fields in (_EXPLANATION_FIELDS, _SCORE_FIELDS, _CURVE_FIELDS, _RUN_FIELDS)
+EXPLANATIONS, SCORES, CURVES, TEXTS, RUNS = (
+    pa.schema(fields) for fields in (_EXPLANATION_FIELDS, _SCORE_FIELDS, _CURVE_FIELDS, _TEXT_FIELDS, _RUN_FIELDS)
 )
-
 
 _ABSENT = {
     *("text", "pair", "input", "remover", "remover_settings", "score_space", "correct", "completeness_gap"),
@@ -114,44 +128,88 @@ _ADDED = {
 
 
 def write(path: Path, rows: Sequence[Row], schema: pa.Schema) -> None:
-    """Write a table in one step, with checksums by which damage is noticed.
+    """Write rows as a table in one step.
+
+    Raises:
+        InputError: It cannot be written there.
+    """
+    write_table(path, pa.Table.from_pylist(list(rows), schema=schema))
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write a table in one step, with checksums.
 
     Raises:
         InputError: It cannot be written there.
     """
     content = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), content, write_page_checksum=True)
+    pq.write_table(table, content, write_page_checksum=True)
     files.write(path, content.getvalue().to_pybytes())
 
 
 def read(path: Path, schema: pa.Schema) -> list[Row]:
-    """Read a table as rows; none if it does not exist.
+    """Read a table, of this version or an earlier one, as rows; none if it does not exist.
+
+    Raises:
+        InputError: It cannot be read, or is not such a table.
+    """
+    with files.said(path, doing="read"):
+        if not path.exists():
+            return []
+    rows: list[Row] = read_table(path, schema, earlier=True).to_pylist()
+    return rows
+
+
+def read_table(path: Path, schema: pa.Schema, *, earlier: bool = False) -> pa.Table:
+    """Read a table and check all of it.
+
+    Args:
+        path: The file.
+        schema: Columns that it must have.
+        earlier: Whether it may be of an earlier version, which lacks some of them.
 
     Raises:
         InputError: It cannot be read, or is not such a table: bytes are wrong, columns or values are missing.
     """
     with files.said(path, doing="read"):
-        if not path.exists():
-            return []
         content = path.read_bytes()
     try:
         table = pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
-        fault = _fault(table, schema)
-        rows: list[Row] = [] if fault else table.to_pylist()
+        fault = _fault(table, schema, earlier=earlier) or _uneven(table)
     except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:  # whatever damage leads to
-        fault = str(error).strip().partition("\n")[0].rstrip(".")[:SHOWN] or type(error).__name__
-        rows = []
-    fault = fault or _uneven(rows)
+        raise _damaged(path, _first_line(error)) from None
     if fault:
-        raise InputError(f"'{path}' is damaged or not a table of a run ({fault}); remove it, and evaluate again.")
-    return rows
+        raise _damaged(path, fault)
+    return table
 
 
-def _fault(table: pa.Table, schema: pa.Schema) -> str | None:
+def row_count(path: Path) -> int:
+    """Return how many rows a table has, by what it says of itself.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    with files.said(path, doing="read"), path.open("rb") as file:
+        try:
+            return int(pq.read_metadata(file).num_rows)
+        except (pa.ArrowException, ValueError, OverflowError, MemoryError) as error:
+            raise _damaged(path, _first_line(error)) from None
+
+
+def _damaged(path: Path, fault: str) -> InputError:
+    return InputError(f"'{path}' is damaged or not a table of a run ({fault}); remove it, and evaluate again.")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0].rstrip(".")[:SHOWN] or type(error).__name__
+
+
+def _fault(table: pa.Table, schema: pa.Schema, *, earlier: bool) -> str | None:
     """Say what is wrong with the columns of a table, if anything is."""
+    may_lack = _ADDED - (set() if "parts" in table.column_names else {"places"}) if earlier else set()
     for field in schema:
         if field.name not in table.column_names:
-            if field.name in _ADDED:
+            if field.name in may_lack:
                 continue
             return f"there is no column '{field.name}'"
         column = table.column(field.name)
@@ -162,11 +220,14 @@ def _fault(table: pa.Table, schema: pa.Schema) -> str | None:
     return None
 
 
-def _uneven(rows: Sequence[Row]) -> str | None:
+def _uneven(table: pa.Table) -> str | None:
     """Say whether lists that belong together have different lengths, or lack a value."""
     for names in _TOGETHER:
-        for row in rows if rows and names[0] in rows[0] else ():
-            values = [row[name] for name in names]
-            if len({len(one) for one in values}) > 1 or any(None in one for one in values):
+        if names[0] in table.column_names:
+            lists = [table.column(name).combine_chunks() for name in names]
+            lengths = [pc.list_value_length(one) for one in lists]
+            if not all(one.equals(lengths[0]) for one in lengths) or any(
+                pc.list_flatten(one).null_count for one in lists
+            ):
                 return f"the columns {', '.join(names)} do not fit together"
     return None
