@@ -69,5 +69,5 @@ def _read(folder: Path) -> "Stored":
 
     stored = runs.read(folder)
     if not stored.scores:
-        raise InputError(f"'{folder}' holds no run with scores of finished texts to compare.")
+        raise InputError(f"'{folder}' holds no run with scores of single texts to compare.")
     return stored
