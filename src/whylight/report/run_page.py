@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from whylight.report.charts import Point, Scatter, duration, scatter
-from whylight.report.highlight import environment
+from whylight.report.renderers import Noun, common_noun, styles_of
 from whylight.report.run_curves import curve_panels
 from whylight.report.run_examples import best_and_worst
 from whylight.report.run_layers import Layers, depths, gathered, layers_of
 from whylight.report.run_rows import BASELINES, Run, choose_metric, data_of, higher_is_better, number, read
 from whylight.report.run_tables import agreement, split_tables, table
+from whylight.report.templating import environment
 from whylight.run.compare import CLEAR, FEWEST_TEXTS
 from whylight.run.corpus import corpus_summary
 from whylight.run.summary import Summary, metric_of
@@ -51,11 +52,14 @@ def page(folder: Path, *, quality: str | None = None) -> str:
     whole = table(run.explanations, run.scores)
     best, worst = best_and_worst(run, metric)
     data, layers = data_of(run), layers_of(run.explanations)
+    noun = common_noun(row["kind"] for row in run.explanations)
     variables = {
         "title": TITLE,
         "run": run,
+        "noun": noun,
+        "styles": styles_of(row["kind"] for row in run.explanations),
         "data": data,
-        "facts": _facts(run, data.name, layers),
+        "facts": _facts(run, data.name, layers, noun),
         "unfinished": data.asked if data.asked is not None and run.texts < data.asked else None,
         "whole": whole,
         "splits": split_tables(run),
@@ -82,12 +86,12 @@ def page(folder: Path, *, quality: str | None = None) -> str:
     return environment().get_template("run.html").render(variables)
 
 
-def _facts(run: Run, data: str, layers: Layers) -> Facts:
+def _facts(run: Run, data: str, layers: Layers, noun: Noun) -> Facts:
     asked = run.asked
     return [
         ("model", str(asked.get("model", "unknown"))),
         ("data", data),
-        ("texts", f"{run.texts:,}"),
+        (noun.many, f"{run.texts:,}"),
         ("methods", ", ".join(gathered([method for method in run.methods if method not in BASELINES], layers))),
         ("held against", ", ".join(method for method in run.methods if method in BASELINES)),
         ("removed means", ", ".join(asked.get("removers", ()))),
@@ -167,9 +171,10 @@ def _one_or_each(values: Mapping[str, Iterable[str]]) -> str:
 
 
 def _notes(rows: Sequence[Row]) -> Facts:
-    """Return every note with the number of texts that it is about."""
+    """Return every note with the number of inputs that it is about."""
     about: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         for note in row["notes"] or ():
             about[note].add(row["example_id"])
-    return [(f"note on {len(texts):,} {'text' if len(texts) == 1 else 'texts'}", n) for n, texts in about.items()]
+    noun = common_noun(row["kind"] for row in rows)
+    return [(f"note on {len(own):,} {noun.one if len(own) == 1 else noun.many}", n) for n, own in about.items()]
