@@ -13,14 +13,14 @@ from rich.console import Console
 
 from test_report import Document, explanation, terminal
 from whylight.core.errors import SettingError
-from whylight.core.evidence import Evidence, evidence, with_evidence
+from whylight.core.evidence import Evidence, evidence
 from whylight.core.explanation import Explanation
 from whylight.core.segment import words
 from whylight.core.text import Span
 from whylight.models.load import load
-from whylight.report.evidence import decision
-from whylight.report.highlight import fragment
-from whylight.report.page import page
+from whylight.report.numbers import decision
+from whylight.report.page import fragment, page
+from whylight.report.renderers import with_evidence
 from whylight.report.terminal import render
 
 NOTE = (

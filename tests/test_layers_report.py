@@ -15,10 +15,11 @@ from whylight.core.labels import Target
 from whylight.core.segment import words
 from whylight.core.text import Span, Text
 from whylight.report import run_page
-from whylight.report.layers import WIDTH, pictures
+from whylight.report.layers import WIDTH, Picture, picture as picture_of
 from whylight.report.page import page
 from whylight.report.run_layers import layers_of
 from whylight.report.run_rows import read
+from whylight.report.stacks import stacks
 
 NASTY = '<script>alert(1)</script> & "quoted" </td></style> \x01 {{ 7*7 }}'
 
@@ -36,6 +37,10 @@ def at_layers(scores: list[list[float]], text: str, *, signed: bool = True) -> l
         own = np.resize(np.asarray(row), (1, len(spans)))
         made.append(Explanation(Text(text), spans, (Target(1, "<b>good</b>"),), own, prediction, receipt))
     return made
+
+
+def pictures(explanations: list[Explanation], target: Target) -> tuple[Picture, ...]:
+    return tuple(picture_of(stack, target) for stack in stacks(explanations))
 
 
 def test_the_picture_has_a_row_a_layer_the_last_on_top_and_the_words_below() -> None:

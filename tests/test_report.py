@@ -18,9 +18,8 @@ from whylight.core.labels import Target
 from whylight.core.segment import words
 from whylight.core.text import Span, Text
 from whylight.report import colours
-from whylight.report.cards import percentage
-from whylight.report.highlight import fragment
-from whylight.report.page import page, write
+from whylight.report.numbers import percentage
+from whylight.report.page import fragment, page, write
 from whylight.report.terminal import render
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}

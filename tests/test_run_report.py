@@ -14,7 +14,8 @@ from balanced import parsed
 from run_rows import VALUES, example_rows, explanation_row, score_row, write
 from whylight.core.arrays import Floats
 from whylight.metrics.agreement import kendall_tau
-from whylight.report.run_examples import best_and_worst
+from whylight.report.pieces import Piece, few_pieces
+from whylight.report.run_examples import Highlight, best_and_worst
 from whylight.report.run_page import page
 from whylight.report.run_rows import read
 from whylight.report.run_tables import agreement, kendall_taus, split_tables, table
@@ -26,6 +27,11 @@ NASTY = '</style><script>alert("1")</script> & <b>bold</b> film \x01'
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return write(tmp_path / "run", *example_rows())
+
+
+def parts_of(highlight: Highlight) -> tuple[tuple[Piece, ...], ...]:
+    """The pieces that a highlighted text is drawn in."""
+    return few_pieces(highlight.row.explanation, highlight.row.target)
 
 
 def test_the_page_stands_alone_and_is_the_same_every_time(folder: Path) -> None:
@@ -201,7 +207,7 @@ def test_every_character_of_a_shown_text_is_there_and_nothing_of_it_is_markup(tm
     assert "\x01" not in html
     (shown,), _ = best_and_worst(read(run), "aopc_comprehensiveness")
     for highlight in shown.questions[0].highlights:
-        assert ["".join(piece.text for piece in pieces) for pieces in highlight.parts] == [NASTY, NASTY]
+        assert ["".join(piece.text for piece in pieces) for pieces in parts_of(highlight)] == [NASTY, NASTY]
 
 
 def test_a_long_text_keeps_every_character_without_an_element_a_word(tmp_path: Path) -> None:
@@ -209,7 +215,7 @@ def test_a_long_text_keeps_every_character_without_an_element_a_word(tmp_path: P
     scores = [1.0 if i % 100 == 0 else 0.0 for i in range(2000)]
     run = write(tmp_path / "run", [explanation_row("t", "lime", scores, text=text)], [score_row("t", "lime", 0.4)])
     ((shown,), _) = best_and_worst(read(run), "aopc_comprehensiveness")
-    (pieces,) = shown.questions[0].highlights[0].parts
+    (pieces,) = parts_of(shown.questions[0].highlights[0])
     assert "".join(piece.text for piece in pieces) == text
     assert len(pieces) == 40
     assert not shown.brief
@@ -220,6 +226,6 @@ def test_a_pair_of_texts_is_shown_whole(tmp_path: Path) -> None:
     row = explanation_row("t", "lime", [1.0, 0.5], text="one two", pair="three four", places=places)
     run = write(tmp_path / "run", [row], [score_row("t", "lime", 0.4)])
     ((shown,), _) = best_and_worst(read(run), "aopc_comprehensiveness")
-    first, second = shown.questions[0].highlights[0].parts
+    first, second = parts_of(shown.questions[0].highlights[0])
     assert [piece.text for piece in first] == ["one", " two"]
     assert [piece.text for piece in second] == ["three ", "four"]

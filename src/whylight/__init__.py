@@ -76,7 +76,7 @@ def __dir__() -> list[str]:
 
 
 def _html(explanation: Explanation) -> str:
-    page = import_module("whylight.report.highlight")
+    page = import_module("whylight.report.page")
     return str(page.fragment([explanation]))
 
 

@@ -18,6 +18,7 @@ from whylight.core.labels import HEADS, Head
 from whylight.core.limits import limited
 from whylight.explaining.console import Console, put
 from whylight.report import page, terminal
+from whylight.report.renderers import with_evidence
 from whylight.store import files
 
 PLAIN_WIDTH = 100
@@ -206,7 +207,7 @@ def _show(explanations: list[Explanation], output_format: Format, out: Path | No
 
 def _content(explanations: list[Explanation], output_format: Format, *, evidence: int) -> str:
     if output_format is Format.json:
-        objects = (one for each in explanations for one in evidence_rule.with_evidence(each, spans=evidence))
+        objects = (one for each in explanations for one in with_evidence(each, spans=evidence))
         return "".join(f"{printable.to_json(one)}\n" for one in objects)
     if output_format is Format.html:
         return page.page(explanations, evidence=evidence)

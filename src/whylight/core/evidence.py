@@ -11,6 +11,7 @@ The context is up to `around` characters on each side as they stand in the text,
 
 import math
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,7 +23,7 @@ from whylight.core.errors import SettingError
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.core.segment import words
-from whylight.core.text import Span, Text, text_of
+from whylight.core.text import Span, text_of
 
 SHARE = 0.5
 SPANS = 5
@@ -82,23 +83,9 @@ def evidence(
     )
 
 
-def with_evidence(explanation: Explanation, *, spans: int = SPANS) -> list[dict[str, Any]]:
-    """Return one JSON-ready object for each target, with its evidence; that is None where nobody asks for it.
-
-    Args:
-        explanation: The explanation; evidence is of texts alone.
-        spans: How many spans a target has at most; 0 for none.
-    """
-    told = spans > 0 and isinstance(explanation.example, Text)
-    found = [evidence(explanation, target, spans=spans) if told else None for target in explanation.targets]
-    return [
-        {**one, "evidence": None if own is None else [_as_dict(explanation, span) for span in own]}
-        for one, own in zip(explanation.to_dicts(), found, strict=True)
-    ]
-
-
-def _as_dict(explanation: Explanation, one: Evidence) -> dict[str, Any]:
-    return {**asdict(one), "text": explanation.example.show(one.span)}
+def evidence_as_dicts(explanation: Explanation, found: Sequence[Evidence]) -> list[dict[str, Any]]:
+    """Return evidence as JSON-ready objects, each with the text that it covers."""
+    return [{**asdict(one), "text": explanation.example.show(one.span)} for one in found]
 
 
 def check_evidence(*, share: float = SHARE, spans: int = SPANS, around: int = AROUND) -> None:

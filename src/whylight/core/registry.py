@@ -115,19 +115,19 @@ class Registry:
         self._specs[name] = Spec(name, function, tuple(hints[p.name] for p in positional), settings, facts)
 
     def __getitem__(self, name: str) -> Spec:
-        _load_all(self._package)
+        load_plugins(self._package)
         if name not in self._specs:
             raise unknown(self.kind, name, self.names())
         return self._specs[name]
 
     def names(self) -> list[str]:
         """Return all names, in the order of the alphabet."""
-        _load_all(self._package)
+        load_plugins(self._package)
         return sorted(self._specs)
 
 
 @cache
-def _load_all(package: str) -> None:
+def load_plugins(package: str) -> None:
     """Import every public module of a package, and every module that an installed package offers for it.
 
     Args:

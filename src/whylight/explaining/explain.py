@@ -3,31 +3,29 @@
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar, cast, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
 from whylight.core.encoded import LONG, UNITS, Long, Unit
-from whylight.core.errors import InputError, ModelError, SettingError, unknown
+from whylight.core.errors import ModelError, SettingError, unknown
 from whylight.core.explanation import Explanation, Provenance
-from whylight.core.inputs import Input, JsonValue
+from whylight.core.inputs import JsonValue
 from whylight.core.interruption import postponed
 from whylight.core.labels import CLIP, ScoreSpace, Target, TargetSpec, check_score_space
 from whylight.core.limits import limited
 from whylight.core.registry import METHODS, Spec
-from whylight.core.text import Text
 from whylight.explaining.apply import Applied, apply, large_gaps
 from whylight.explaining.bar import progress_bar
 from whylight.explaining.case import Case, open_case
 from whylight.explaining.compatible import obstacle, require, require_score
+from whylight.explaining.given import Given, as_example, given_inputs
 from whylight.explaining.removing import check_score, chosen_removal, remover_settings
 from whylight.explaining.variants import asks_for_layers, variants
 from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier, Request
 from whylight.views.positions import PIECES, Pieces
 
-Given = str | tuple[str, str] | Input
-"""What a user may pass for one input."""
 T = TypeVar("T", bound=str)
 DEFAULTS = ("integrated_gradients", "kernel_shap")
 """What explains where no method is named: the first that works with the classifier."""
@@ -158,8 +156,7 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
         'gripping'
     """
     options = Options.parse(target=target, unit=unit, remover=remover, score=score, long=long, pieces=pieces)
-    single = isinstance(inputs, str | tuple) or _is_input(inputs)
-    several = [cast("Given", inputs)] if single else _listed(cast("Iterable[Given]", inputs))
+    several, single = given_inputs(inputs)
     names = [method] if isinstance(method, str) else method
     with limited(budget=budget, max_memory=max_memory):
         explanations = explain_all(
@@ -240,27 +237,6 @@ def explain_case(case: Case, spec: Spec, settings: Mapping[str, JsonValue], opti
         notes=(*case.encoded.notes, *case.notes, *notes, *applied.notes, *dict.fromkeys(request.meter.notes)),
     )
     return Explanation(case.encoded.example, case.encoded.places, targets, applied.scores, case.prediction, receipt)
-
-
-def as_example(value: object) -> Input:
-    """Turn what a user passes for one input into an example."""
-    if _is_input(value):
-        return cast("Input", value)
-    if isinstance(value, str):
-        return Text(value)
-    if isinstance(value, tuple) and len(value) == 2 and all(isinstance(one, str) for one in value):  # noqa: PLR2004
-        return Text(*value)
-    raise InputError(f"an input is a text or a pair of two texts, not {type(value).__name__}.")
-
-
-def _is_input(value: object) -> bool:
-    return isinstance(getattr(value, "kind", None), str) and hasattr(value, "coordinates")
-
-
-def _listed(inputs: Iterable[Given]) -> Iterable[Given]:
-    if isinstance(inputs, Iterable) and not isinstance(inputs, Mapping | bytes):
-        return inputs
-    raise InputError(f"give a text, a pair of two texts or a list of these, not {type(inputs).__name__}.")
 
 
 def choice(kind: str, value: str, choices: tuple[T, ...]) -> T:

@@ -1,84 +1,22 @@
-"""What a report shows, before it is known how: one card a text, in it sections, rows and coloured pieces of text."""
+"""What a report shows, before it is known how: one card per input, in it sections and rows."""
 
 import json
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
+from markupsafe import Markup
 
-from whylight.core.arrays import Floats
-from whylight.core.evidence import SPANS
+from whylight.core.evidence import SPANS, check_evidence
 from whylight.core.explanation import Explanation
-from whylight.core.labels import Target
-from whylight.core.text import Span, Text, text_of
-from whylight.report.colours import steps
 from whylight.report.drawn import drawn_targets, left_out
-from whylight.report.evidence import Decision, Ranking, decision, ranking, shown_score
-from whylight.report.layers import Picture, pictures, stacks
+from whylight.report.numbers import Decision, decision, percentage
+from whylight.report.renderers import Manner, Noun, renderer_of
+from whylight.report.rows import Row, answer_row
+from whylight.report.stacks import pictures, stacked
 
-STRONGEST = 5
-"""How many words are listed on each side."""
-GLANCE = 40
-"""A text of up to so many words is taken in at a glance: its evidence needs no context."""
+FOLDED = 300
+"""Length above which an input that is shown several times is folded below its evidence."""
 SAME = "same for every label"
-_NEGLIGIBLE = 0.005
-"""Share of the row's largest magnitude that a word needs in order to be listed; below it would be shown as 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A stretch of text: a feature, or what stands between two features.
-
-    Attributes:
-        text: The characters.
-        step: Shade step, -10 to 10.
-        scores: Scores of the features here; empty between features, several where features share characters.
-    """
-
-    text: str
-    step: int = 0
-    scores: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """An entry in the list of strongest words: its text, score, score as shown, and percent of the row's largest."""
-
-    text: str
-    score: float
-    shown: str
-    percent: int
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One method's answer for one target.
-
-    Attributes:
-        method: Name of the method.
-        caption: What tells this row from another one of the same method, or "".
-        target: The label explained.
-        probability: Its probability as shown.
-        signed: Whether the row speaks for and against.
-        same: Whether the row holds for every label alike.
-        parts: The pieces of each part of the example, in reading order.
-        strongest: Words that speak for the label, or the most important ones.
-        against: Words that speak against the label.
-        evidence: The spans that carry the decision, or None where they are switched off.
-        stacked: Whether it is one layer of a picture.
-    """
-
-    method: str
-    caption: str
-    target: Target
-    probability: str
-    signed: bool
-    same: bool
-    parts: tuple[tuple[Piece, ...], ...]
-    strongest: tuple[Word, ...]
-    against: tuple[Word, ...]
-    evidence: Ranking | None
-    stacked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +37,7 @@ class Section:
     predicted: bool
     rows: tuple[Row, ...]
     decisions: tuple[tuple[str, Decision], ...]
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[Markup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +51,9 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Everything about one text under one model; `words` and `labels` are counts, `others` of labels also predicted."""
+    """Everything about one input under one model; `others` counts labels that are also predicted."""
 
-    example: Text
+    noun: Noun
     model: str
     label: str
     probability: str
@@ -123,143 +61,73 @@ class Card:
     sections: tuple[Section, ...]
     notes: tuple[str, ...]
     receipts: tuple[Receipt, ...]
-    words: int
-    labels: int
+    manner: Manner
     others: int
 
 
 def cards(explanations: Sequence[Explanation], *, evidence: int = SPANS) -> list[Card]:
-    """Gather the explanations of the same text, model and prediction, in order of first appearance.
+    """Gather the explanations of the same input, model and prediction, in order of first appearance.
 
     Args:
         explanations: What to show.
         evidence: How many evidence spans a row has at most; 0 for none.
     """
+    check_evidence(spans=evidence)
     groups: dict[Hashable, list[Explanation]] = {}
     for one in explanations:
         groups.setdefault((one.example, one.provenance.model, one.prediction), []).append(one)
     return [_card(group, evidence) for group in groups.values()]
 
 
-def percentage(probability: float) -> str:
-    """Show a probability; what is not quite 0 or 1 is not rounded to it."""
-    if 0 < probability < 0.001:  # noqa: PLR2004  the smallest share that one decimal can show
-        return "<0.1%"
-    if 0.999 < probability < 1:  # noqa: PLR2004  likewise
-        return ">99.9%"
-    return f"{probability:.1%}"
-
-
-def exact_score(score: float, *, signed: bool) -> str:
-    """Show a score with six digits."""
-    return f"{score:+.6g}" if signed else f"{score:.6g}"
-
-
 def _card(group: list[Explanation], evidence: int) -> Card:
     first, captions = group[0], _captions(group)
-    prediction = first.prediction
+    prediction, sections = first.prediction, _sections(group, captions)
     return Card(
-        example=text_of(first.example),
+        noun=renderer_of(first.example.kind).noun,
         model=first.provenance.model,
         label=prediction.label,
         probability=percentage(prediction.probability),
         percent=round(100 * prediction.probability, 1),
-        sections=tuple(_sections(group, captions, evidence)),
+        sections=tuple(sections),
         notes=(*_notes(group, captions), *left_out(group)),
         receipts=tuple(_receipt(one, caption) for one, caption in zip(group, captions, strict=True)),
-        words=max(len(first.spans), sum(len(part.split()) for part in text_of(first.example).parts)),
-        labels=len({target for one in group for target in one.targets}),
+        manner=_manner(group, sections, evidence),
         others=max(0, len(prediction.predicted) - 1),
     )
 
 
-def _sections(group: list[Explanation], captions: list[str], evidence: int) -> list[Section]:
+def _manner(group: list[Explanation], sections: list[Section], evidence: int) -> Manner:
+    renderer = renderer_of(group[0].example.kind)
+    length = renderer.length(group[0])
+    rows = sum(not row.stacked for section in sections for row in section.rows)
+    listed = evidence if renderer.evidence is not None else 0
+    labels = len({target for one in group for target in one.targets})
+    return Manner(listed, labels, length, folded=length > FOLDED and rows > 1 and listed > 0)
+
+
+def _sections(group: list[Explanation], captions: list[str]) -> list[Section]:
     """Put the methods of each label below each other; with one label alone, the class-agnostic ones join them."""
     targets = drawn_targets(group)
     alone, answer = len(targets) == 1, group[0].prediction
-    pairs, stacked = list(zip(group, captions, strict=True)), {one for stack in stacks(group) for one in stack}
+    pairs, layers = list(zip(group, captions, strict=True)), stacked(group)
     decisions = {target: decision(answer.probabilities[target.index], answer.threshold) for target in targets}
     sections = []
     for target in targets:
         asked = [pair for pair in pairs if target in pair[0].targets and (alone or pair[0].provenance.class_specific)]
         if asked:
-            rows = tuple(_row(one, target, caption, evidence, stacked) for one, caption in asked)
+            rows = tuple(answer_row(one, target, caption=caption, stacked=one in layers) for one, caption in asked)
             own, drawn = (target.label, decisions.pop(target)), pictures([one for one, _ in asked], target)
             predicted = target.index in answer.predicted
             sections.append(Section(target.label, rows[0].probability, predicted, rows, (own,), drawn))
     agnostic = [pair for pair in pairs if not pair[0].provenance.class_specific]
     if agnostic and not alone:
-        rows = tuple(_row(one, one.targets[0], caption, evidence, stacked) for one, caption in agnostic)
+        rows = tuple(
+            answer_row(one, one.targets[0], caption=caption, stacked=one in layers) for one, caption in agnostic
+        )
         left = tuple((target.label, one) for target, one in decisions.items())
         drawn = pictures([one for one, _ in agnostic], targets[0])
         sections.append(Section(None, "", predicted=False, rows=rows, decisions=left, pictures=drawn))
     return sections
-
-
-def _row(
-    explanation: Explanation, target: Target, caption: str, evidence: int, stacked: Collection[Explanation]
-) -> Row:
-    receipt, scores = explanation.provenance, explanation.row(target)
-    order = np.argsort(-(scores if receipt.signed else np.abs(scores)), kind="stable")
-    least = _NEGLIGIBLE * float(np.abs(scores).max(initial=0.0))
-    listed = [int(i) for i in order if abs(scores[i]) > least]
-    positive = [i for i in listed if scores[i] > 0 or not receipt.signed]
-    negative = [i for i in reversed(listed) if scores[i] < 0 and receipt.signed]
-    return Row(
-        method=receipt.method,
-        caption=caption,
-        target=target,
-        probability=percentage(explanation.prediction.probabilities[target.index]),
-        signed=receipt.signed,
-        same=not receipt.class_specific,
-        parts=tuple(
-            tuple(_pieces(explanation, scores, part)) for part in range(len(text_of(explanation.example).parts))
-        ),
-        strongest=_words(explanation, scores, positive),
-        against=_words(explanation, scores, negative),
-        evidence=ranking(explanation, target, spans=evidence),
-        stacked=explanation in stacked,
-    )
-
-
-def _words(explanation: Explanation, scores: Floats, order: list[int]) -> tuple[Word, ...]:
-    peak, signed = float(np.abs(scores).max(initial=0.0)), explanation.provenance.signed
-    words = []
-    for i in order[:STRONGEST]:
-        score, text = float(scores[i]), " ".join(explanation.example.show(explanation.spans[i]).split())
-        shown = shown_score(score, peak=peak, signed=signed)
-        words.append(Word(text, score, shown, max(1, round(100 * abs(score) / peak))))
-    return tuple(words)
-
-
-def _pieces(explanation: Explanation, scores: Floats, part: int) -> list[Piece]:
-    """Cut one part of the example at its features, leaving out no character."""
-    text, cursor = text_of(explanation.example).parts[part], 0
-    shades = steps(scores, signed=explanation.provenance.signed)
-    pieces = []
-    for cluster in _clusters(explanation.spans, part):
-        start = explanation.spans[cluster[0]].start
-        end = max(explanation.spans[i].end for i in cluster)
-        if start > cursor:
-            pieces.append(Piece(text[cursor:start]))
-        step = max((shades[i] for i in cluster), key=abs)
-        pieces.append(Piece(text[start:end], step, tuple(float(scores[i]) for i in cluster)))
-        cursor = end
-    return [*pieces, Piece(text[cursor:])] if cursor < len(text) else pieces
-
-
-def _clusters(spans: Sequence[Span], part: int) -> list[list[int]]:
-    """Return the features of a part in reading order; those that share characters stand together."""
-    inside = sorted((i for i, span in enumerate(spans) if span.part == part), key=lambda i: spans[i])
-    clusters: list[list[int]] = []
-    end = -1
-    for i in inside:
-        if clusters and spans[i].start < end:
-            clusters[-1].append(i)
-        else:
-            clusters.append([i])
-        end = max(end, spans[i].end)
-    return clusters
 
 
 def _captions(group: list[Explanation]) -> list[str]:

@@ -179,7 +179,7 @@ def _marks(
             _places(point.name, x, y), key=lambda place: _cost(place[3], taken) + FAR * abs(place[1] - y)
         )
         taken.append(box)
-        tip = f"{point.name}: {point.y:.3f} [{point.low:.3f}, {point.high:.3f}], {duration(point.x)} a text"
+        tip = f"{point.name}: {point.y:.3f} [{point.low:.3f}, {point.high:.3f}], {duration(point.x)}"
         made[number] = Mark(point.name, x, y, *ends[number], label_x, label_y, anchor, label_y != y, tip)
     return tuple(made[number] for number in range(len(spots)))
 

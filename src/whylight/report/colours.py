@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from rich.style import Style
 
 from whylight.core.arrays import Floats
 
 STEPS = 10
+FAINTEST = 2
+"""Smallest step that a terminal colours: it cannot show shades as faint as a page can."""
 Scale = Literal["for", "against", "importance"]
 Scheme = Literal["light", "dark", "terminal"]
 INKS = ("#000000", "#ffffff")
@@ -72,6 +75,14 @@ def shades(scale: Scale, *, scheme: Scheme) -> list[Shade]:
     """Return the shades of the steps 1 to 10 of a scale."""
     stops = [_rgb(one) for one in _STOPS[scheme][scale]]
     return [_shade(_between(stops, step / STEPS)) for step in range(1, STEPS + 1)]
+
+
+def terminal_style(step: int, *, signed: bool) -> Style:
+    """Return how a terminal shows what has a step."""
+    if abs(step) < FAINTEST:
+        return Style.null()
+    shade = shades(scale_of(step, signed=signed), scheme="terminal")[abs(step) - 1]
+    return Style(color=shade.text, bgcolor=shade.background)
 
 
 def contrast(one: str, other: str) -> float:

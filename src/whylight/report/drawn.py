@@ -18,7 +18,7 @@ PIECES = 100_000
 def drawn_targets(group: Sequence[Explanation]) -> list[Target]:
     """Return the labels of one text that are drawn, in the order in which they were explained."""
     targets = _targets(group)
-    pieces = sum(len(one.spans) for one in group if one.provenance.class_specific)
+    pieces = sum(len(one.places) for one in group if one.provenance.class_specific)
     room = max(FEWEST, min(MOST, PIECES // max(1, pieces)))
     if len(targets) <= room:
         return targets

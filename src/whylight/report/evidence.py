@@ -1,6 +1,5 @@
-"""How evidence is shown: passages on one line each, and probabilities beside the threshold that they had to pass."""
+"""How evidence in a text is shown: passages on one line each."""
 
-import math
 import re
 from dataclasses import dataclass
 
@@ -10,13 +9,11 @@ from whylight.core.evidence import Evidence, check_evidence, evidence
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.core.text import Text, text_of
+from whylight.report.numbers import shown_score
 
 ELLIPSIS = "\u2026"
 LONGEST = 240
 """Characters of a span that are shown; sentences, merged, can be a whole page."""
-_DIGITS = range(2, 7)
-_LEAST = 1e-6
-_TINY = 1e-4
 _TAIL = " .,;:!?)]"
 """What ends a sentence or phrase whose words are cut off says nothing."""
 _SPACE = re.compile(r"\s+")
@@ -49,14 +46,6 @@ class Ranking:
     more: int
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A label's probability as shown, and the threshold it is held against, "" where there is none."""
-
-    probability: str
-    threshold: str
-
-
 def ranking(explanation: Explanation, target: Target, *, spans: int) -> Ranking | None:
     """Return the evidence for a target as it is shown, or None where nobody wants it.
 
@@ -75,30 +64,6 @@ def ranking(explanation: Explanation, target: Target, *, spans: int) -> Ranking 
         for one in found[:spans]
     )
     return Ranking(passages, len(found) - len(passages))
-
-
-def decision(probability: float, threshold: float | None) -> Decision:
-    """Show a probability with as many digits as keep it from looking like 0, 1 or the threshold if it is not quite."""
-    digits = next((few for few in _DIGITS if _told_apart(probability, threshold, few)), _DIGITS[-1])
-    shown = f"{probability:.{digits}f}"
-    if 0 < probability < _LEAST or 1 - _LEAST < probability < 1:
-        digits, shown = _DIGITS[0], f"<{_LEAST:f}" if probability < _LEAST else f">{1 - _LEAST:f}"
-    return Decision(shown, "" if threshold is None else f"{threshold:.{digits}f}")
-
-
-def shown_score(score: float, *, peak: float, signed: bool) -> str:
-    """Show a score with three digits of the row's largest magnitude, so that the column lines up."""
-    sign = "+" if signed else ""
-    if peak < _TINY:
-        return f"{score:{sign}.2e}"
-    decimals = max(0, 2 - math.floor(math.log10(peak)))
-    return f"{score:{sign}.{decimals}f}"
-
-
-def _told_apart(probability: float, threshold: float | None, digits: int) -> bool:
-    """Say whether a probability, rounded, looks like nothing that matters and that it is not."""
-    others = (0.0, 1.0) if threshold is None else (0.0, 1.0, threshold)
-    return all(one == probability or f"{one:.{digits}f}" != f"{probability:.{digits}f}" for one in others)
 
 
 def _passage(example: Text, found: Evidence, *, shown: str) -> Passage:

@@ -5,7 +5,7 @@ coloured by its own strongest word, as every row of a report is; that word's sco
 """
 
 import unicodedata
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -17,7 +17,8 @@ from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.core.text import text_of
 from whylight.report.colours import steps
-from whylight.report.evidence import shown_score
+from whylight.report.numbers import shown_score
+from whylight.report.stacks import method_of
 
 WIDTH = 125
 """Characters beside each other in a block."""
@@ -92,35 +93,8 @@ class Picture:
     strongest: tuple[tuple[int, tuple[tuple[str, str], ...]], ...]
 
 
-def stacks(explanations: Sequence[Explanation]) -> list[list[Explanation]]:
-    """Return explanations that differ in their layer alone, the first layer first; one layer is no stack."""
-    groups: dict[Hashable, dict[int, Explanation]] = {}
-    for one in explanations:
-        layer = one.provenance.settings.get("layer")
-        if isinstance(layer, int):
-            groups.setdefault(_kind(one), {})[layer] = one
-    return [[own[layer] for layer in sorted(own)] for own in groups.values() if len(own) > 1]
-
-
-def pictures(explanations: Sequence[Explanation], target: Target) -> tuple[Picture, ...]:
-    """Return a picture of each method that explains a target at several layers."""
-    own = [one for one in explanations if target in one.targets]
-    return tuple(_picture(stack, target) for stack in stacks(own))
-
-
-def _kind(one: Explanation) -> Hashable:
-    """Return what the layers of a method have in common."""
-    receipt = one.provenance
-    others = tuple(sorted((name, str(value)) for name, value in receipt.settings.items() if name != "layer"))
-    return _method(one), others, receipt.unit, receipt.remover, receipt.score, one.example, one.targets, one.spans
-
-
-def _method(one: Explanation) -> str:
-    """Return the name of the method; tables add the layer to it."""
-    return one.provenance.method.removesuffix(f"@{one.provenance.settings['layer']}")
-
-
-def _picture(stack: list[Explanation], target: Target) -> Picture:
+def picture(stack: Sequence[Explanation], target: Target) -> Picture:
+    """Return the picture of one method that explains a target at several layers, the first layer first."""
     first, receipt = stack[0], stack[0].provenance
     scores = np.stack([one.row(target) for one in stack])  # [layers, features]
     words = [" ".join(first.example.show(span).split()) for span in first.spans]
@@ -142,7 +116,7 @@ def _picture(stack: list[Explanation], target: Target) -> Picture:
         blocks.append(Block(part, part not in seen, _direction(labels), labels, bands))
         seen.add(part)
     return Picture(
-        method=_method(first),
+        method=method_of(first),
         signed=receipt.signed,
         same=not receipt.class_specific,
         layers=layers,

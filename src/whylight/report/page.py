@@ -1,12 +1,13 @@
-"""Explanations as a web page that stands alone: no script, and nothing is fetched."""
+"""Explanations as a web page that stands alone, or as a part of a notebook: no script, and nothing is fetched."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from whylight.core.evidence import SPANS
 from whylight.core.explanation import Explanation
-from whylight.report.cards import cards
-from whylight.report.highlight import environment, shown
+from whylight.report.cards import Card, cards
+from whylight.report.renderers import common_noun, styles_of
+from whylight.report.templating import environment
 from whylight.store import files
 
 TITLE = "Why this label?"
@@ -22,8 +23,13 @@ def page(explanations: Sequence[Explanation], *, title: str = TITLE, evidence: i
     """
     methods = list(dict.fromkeys(one.provenance.method for one in explanations))
     models = list(dict.fromkeys(one.provenance.model for one in explanations))
-    variables = shown(cards(explanations, evidence=evidence))
+    variables = page_variables(cards(explanations, evidence=evidence))
     return environment().get_template("page.html").render(variables, title=title, methods=methods, models=models)
+
+
+def fragment(explanations: Sequence[Explanation]) -> str:
+    """Return explanations as HTML to be placed in a notebook cell, in colours that follow the notebook's theme."""
+    return environment().get_template("fragment.html").render(page_variables(cards(explanations)))
 
 
 def write(path: str | Path, html: str) -> None:
@@ -37,3 +43,15 @@ def write(path: str | Path, html: str) -> None:
         InputError: The file cannot be written there.
     """
     files.write(Path(path), html.encode("utf-8", "replace"))
+
+
+def page_variables(all_cards: list[Card]) -> dict[str, object]:
+    """Return the variables that page and fragment need."""
+    rows = [row for card in all_cards for section in card.sections for row in section.rows]
+    return {
+        "cards": all_cards,
+        "any_signed": any(row.signed for row in rows),
+        "any_unsigned": any(not row.signed for row in rows),
+        "noun": common_noun(row.kind for row in rows),
+        "styles": styles_of(row.kind for row in rows),
+    }

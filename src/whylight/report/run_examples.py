@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from markupsafe import Markup
 
-from whylight.report.cards import Piece, cards
-from whylight.report.highlight import LONG
-from whylight.report.layers import Picture, pictures, stacks
+from whylight.report import rows as drawn
 from whylight.report.run_rows import BASELINES, Run, higher_is_better, number, text_values
+from whylight.report.stacks import pictures, stacked
 from whylight.store.explanations import explanation_of
 from whylight.store.tables import HUMAN, Row
 
@@ -23,21 +23,19 @@ BRIEF = 60
 
 @dataclass(frozen=True, slots=True)
 class Highlight:
-    """One method's answer: its highlighted text, and the value that it reaches.
+    """One method's answer: its highlighted input, and the value that it reaches.
 
     Attributes:
         method: Name of the method.
         about: The label explained, where it is another than the one asked about.
         value: The metric's value as shown, or "" where it has none.
-        signed: Whether it speaks for and against.
-        parts: The pieces of each part of the example.
+        row: What it says.
     """
 
     method: str
     about: str
     value: str
-    signed: bool
-    parts: tuple[tuple[Piece, ...], ...]
+    row: drawn.Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class Question:
     label: str
     state: str
     highlights: tuple[Highlight, ...]
-    pictures: tuple[Picture, ...]
+    pictures: tuple[Markup, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,6 @@ class Shown:
     Attributes:
         name: Its id in the data.
         mean: The metric's mean over methods.
-        pair: Whether it has a second part.
         brief: Whether it is short enough for rows below each other.
         questions: The labels shown.
         more: How many labels are left out.
@@ -65,7 +62,6 @@ class Shown:
 
     name: str
     mean: float
-    pair: bool
     brief: bool
     questions: tuple[Question, ...]
     more: int
@@ -101,7 +97,6 @@ def _shown(rows: Sequence[Row], scores: Iterable[Row], key: str, mean: float) ->
     return Shown(
         name=key,
         mean=mean,
-        pair=rows[0]["pair"] is not None,
         brief=features <= BRIEF,
         questions=tuple(_question(rows, target, values) for target in measured[:LABELS]),
         more=max(0, len(measured) - LABELS),
@@ -115,7 +110,7 @@ def _question(rows: Sequence[Row], target: int, values: dict[tuple[int, str], fl
     elsewhere = [row for row in marked if not any(row["target"] == measured for measured, _ in values)]
     human = [row for row in marked if row["target"] == target] or elsewhere[:LABELS]
     said = [explanation_of(row) for row in own]
-    layers = {one.provenance.method for stack in stacks(said) for one in stack}
+    layers = {one.provenance.method for one in stacked(said)}
     ordered = [*human, *(row for row in own if row["method"] != HUMAN and row["method"] not in layers)]
     return Question(
         own[0]["label"],
@@ -133,22 +128,7 @@ def _state(rows: Sequence[Row]) -> str:
 
 
 def _highlight(row: Row, value: float | None, *, target: int) -> Highlight:
-    # The card of a single explanation of a single label has one section with one row.
-    found = cards([explanation_of(row)])[0].sections[0].rows[0]
-    parts = found.parts if len(row["scores"]) <= LONG else tuple(_joined(pieces) for pieces in found.parts)
+    one = explanation_of(row)
     other = row["target"] != target
     shown = "" if value is None or other or not math.isfinite(value) else number(value)
-    return Highlight(row["method"], row["label"] if other else "", shown, row["signed"], parts)
-
-
-def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
-    """Join stretches without colour: a long note under ten methods would otherwise weigh megabytes."""
-    made: list[Piece] = []
-    for piece in pieces:
-        if piece.step:
-            made.append(piece)
-        elif made and not made[-1].step:
-            made[-1] = replace(made[-1], text=made[-1].text + piece.text)
-        else:
-            made.append(Piece(piece.text))
-    return tuple(made)
+    return Highlight(row["method"], row["label"] if other else "", shown, drawn.answer_row(one, one.targets[0]))

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from whylight.report.charts import Point, Scatter, duration, scatter
-from whylight.report.highlight import environment
+from whylight.report.renderers import Noun, common_noun, styles_of
 from whylight.report.run_curves import curve_panels
 from whylight.report.run_examples import best_and_worst
 from whylight.report.run_layers import Layers, depths, gathered, layers_of
 from whylight.report.run_rows import BASELINES, Run, choose_metric, data_of, higher_is_better, number, read
 from whylight.report.run_tables import agreement, split_tables, table
+from whylight.report.templating import environment
 from whylight.run.compare import CLEAR, FEWEST_TEXTS
 from whylight.run.corpus import corpus_summary, measures_of
 from whylight.run.summary import Summary, metric_of
@@ -51,11 +52,14 @@ def page(folder: Path, *, quality: str | None = None) -> str:
     best, worst = ([], []) if metric is None else best_and_worst(run, metric)
     corpus = corpus_summary(run.explanations, run.tuning, measures_of(run.asked))
     data, layers = data_of(run), layers_of(run.explanations)
+    noun = common_noun(row["kind"] for row in run.explanations)
     variables = {
         "title": TITLE,
         "run": run,
+        "noun": noun,
+        "styles": styles_of(row["kind"] for row in run.explanations),
         "data": data,
-        "facts": _facts(run, data.name, layers),
+        "facts": _facts(run, data.name, layers, noun),
         "unfinished": data.asked if data.asked is not None and run.texts < data.asked else None,
         "whole": whole,
         "splits": split_tables(run),
@@ -72,7 +76,7 @@ def page(folder: Path, *, quality: str | None = None) -> str:
         "examples": [("Best", best), ("Worst", worst)],
         "any_signed": any(run.methods.values()),
         "any_unsigned": not all(run.methods.values()),
-        "method_receipts": _method_receipts(run),
+        "method_receipts": _method_receipts(run, noun),
         "metric_receipts": [*_metric_receipts(run), *_corpus_receipts(run, corpus)],
         "duration": duration,
         "number": number,
@@ -82,12 +86,12 @@ def page(folder: Path, *, quality: str | None = None) -> str:
     return environment().get_template("run.html").render(variables)
 
 
-def _facts(run: Run, data: str, layers: Layers) -> Facts:
+def _facts(run: Run, data: str, layers: Layers, noun: Noun) -> Facts:
     asked = run.asked
     return [
         ("model", str(asked.get("model", "unknown"))),
         ("data", data),
-        ("texts", f"{run.texts:,}"),
+        (noun.many, f"{run.texts:,}"),
         ("methods", ", ".join(gathered([method for method in run.methods if method not in BASELINES], layers))),
         ("held against", ", ".join(method for method in run.methods if method in BASELINES)),
         ("removed means", ", ".join(asked.get("removers", ()))),
@@ -112,7 +116,7 @@ def _chart(summary: Summary, metric: str, layers: Layers) -> Scatter | None:
     return scatter(points, levels) if points else None
 
 
-def _method_receipts(run: Run) -> list[Receipt]:
+def _method_receipts(run: Run, noun: Noun) -> list[Receipt]:
     """Return how each method was run; rows are gone through once."""
     names = {"unit": "unit", "remover": "remover", "score space": "score_space"}
     settings: dict[str, dict[str, None]] = defaultdict(dict)
@@ -128,7 +132,10 @@ def _method_receipts(run: Run) -> list[Receipt]:
     for method in run.methods:
         facts = _settings((method, text) for text in settings[method])
         facts += [(name, ", ".join(used[method, column])) for name, column in names.items()]
-        facts += [(f"note on {len(of):,} {'text' if len(of) == 1 else 'texts'}", n) for n, of in notes[method].items()]
+        facts += [
+            (f"note on {len(of):,} {noun.one if len(of) == 1 else noun.many}", note)
+            for note, of in notes[method].items()
+        ]
         receipts.append(Receipt(method, "what people marked" if method == "human" else "", facts))
     return receipts
 

@@ -1,0 +1,35 @@
+"""What a user may pass to be explained: one input, or several."""
+
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from whylight.core.errors import InputError
+from whylight.core.inputs import Input
+from whylight.core.text import Text
+
+Given = str | tuple[str, str] | Input
+"""What a user may pass for one input."""
+
+
+def as_example(value: object) -> Input:
+    """Turn what a user passes for one input into an example."""
+    if _is_input(value):
+        return cast("Input", value)
+    if isinstance(value, str):
+        return Text(value)
+    if isinstance(value, tuple) and len(value) == 2 and all(isinstance(one, str) for one in value):  # noqa: PLR2004
+        return Text(*value)
+    raise InputError(f"an input is a text or a pair of two texts, not {type(value).__name__}.")
+
+
+def given_inputs(inputs: object) -> tuple[Iterable[Given], bool]:
+    """Return the inputs that a user passes, as they are given, and whether it is one alone."""
+    if isinstance(inputs, str | tuple) or _is_input(inputs):
+        return [cast("Given", inputs)], True
+    if isinstance(inputs, Iterable) and not isinstance(inputs, Mapping | bytes):
+        return inputs, False
+    raise InputError(f"give a text, a pair of two texts or a list of these, not {type(inputs).__name__}.")
+
+
+def _is_input(value: object) -> bool:
+    return isinstance(getattr(value, "kind", None), str) and hasattr(value, "coordinates")

@@ -1,0 +1,1 @@
+"""Renderers, plug-ins: how inputs of a kind are drawn, one kind per file (`report/renderers.py` says what one is)."""

@@ -1,0 +1,84 @@
+"""Texts: coloured words, the evidence in its surroundings, and layers above the words."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+from rich import text as rich_text
+
+from whylight.core.evidence import evidence, evidence_as_dicts
+from whylight.core.explanation import Explanation
+from whylight.core.labels import Target
+from whylight.core.text import Text, text_of
+from whylight.report.evidence import Ranking, ranking
+from whylight.report.kinds._text_lines import evidence_lines, excerpt, paragraph
+from whylight.report.layers import picture
+from whylight.report.pieces import few_pieces, pieces_of
+from whylight.report.renderers import Manner, Noun, Renderer, register_renderer
+from whylight.report.rows import Row
+from whylight.report.templating import macro
+
+GLANCE = 40
+"""A text of up to so many words is taken in at a glance: its evidence needs no context."""
+
+
+def text_html(row: Row, manner: Manner) -> Markup:
+    """Return a row on a page: evidence, coloured text, strongest words."""
+    parts, found = pieces_of(row.explanation, row.target), _evidence_of_row(row, manner)
+    return macro(
+        "text.html", "row", row, parts, found, _is_pair(row.explanation), manner.length <= GLANCE, manner.folded
+    )
+
+
+def text_tile(row: Row, brief: bool) -> Markup:  # noqa: FBT001  as every renderer
+    """Return the coloured text alone."""
+    return macro("text.html", "tile", few_pieces(row.explanation, row.target), row.signed, brief)
+
+
+def text_lines(row: Row, manner: Manner, width: int) -> list[rich_text.Text]:
+    """Return a row in a terminal: coloured text, and evidence where the text is long or there are several labels."""
+    one, made = row.explanation, []
+    for number, pieces in enumerate(pieces_of(one, row.target)):
+        if _is_pair(one):
+            made.append(rich_text.Text("first text" if number == 0 else "second text", style="dim"))
+        made.append(paragraph(excerpt(pieces), signed=row.signed))
+    found = _evidence_of_row(row, manner)
+    if found is not None and (manner.length > GLANCE or manner.labels > 1):
+        made += evidence_lines(found, pair=_is_pair(one), width=width)
+    return made
+
+
+def text_layers(stack: Sequence[Explanation], target: Target) -> Markup:
+    """Return the layers of a method above the words."""
+    return macro("text.html", "layers", picture(stack, target), _is_pair(stack[0]))
+
+
+def text_evidence(explanation: Explanation, target: Target, spans: int) -> list[dict[str, Any]]:
+    """Return the evidence for a target as JSON-ready objects."""
+    return evidence_as_dicts(explanation, evidence(explanation, target, spans=spans))
+
+
+def _evidence_of_row(row: Row, manner: Manner) -> Ranking | None:
+    return ranking(row.explanation, row.target, spans=manner.evidence)
+
+
+def _is_pair(explanation: Explanation) -> bool:
+    return text_of(explanation.example).pair is not None
+
+
+def word_count(explanation: Explanation) -> int:
+    """Return how many words there are to read, whatever a feature is."""
+    return max(len(explanation.places), sum(len(part.split()) for part in text_of(explanation.example).parts))
+
+
+TEXTS = Renderer(
+    noun=Noun("text", "texts", "word", "words"),
+    length=word_count,
+    html=text_html,
+    tile=text_tile,
+    style="",  # that of every page
+    lines=text_lines,
+    layers=text_layers,
+    evidence=text_evidence,
+)
+register_renderer(Text.kind, TEXTS)

@@ -1,0 +1,131 @@
+"""How inputs of a kind are drawn: a renderer is a handful of functions, found by the kind.
+
+A renderer says only what it does differently; the rest is drawn plainly, as a list of features with their scores, and
+so is a kind that has none. Those of this package are modules of `whylight.report.kinds`; another package adds its own
+by an entry point in the group `whylight.report.kinds` that names a module, which calls `register_renderer`.
+
+HTML is `Markup`. A plain string is text, and is escaped. Lines for a terminal are cleaned on their way out.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+from rich.text import Text
+
+from whylight.core.errors import SettingError
+from whylight.core.evidence import SPANS
+from whylight.core.explanation import Explanation
+from whylight.core.labels import Target
+from whylight.core.registry import load_plugins
+from whylight.report import plain
+
+if TYPE_CHECKING:
+    from whylight.report.rows import Row
+
+KINDS = "whylight.report.kinds"
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """What inputs of a kind and their features are called, one and several."""
+
+    one: str = "input"
+    many: str = "inputs"
+    feature: str = "feature"
+    features: str = "features"
+
+    @property
+    def heading(self) -> str:
+        """One input, at the beginning of a line."""
+        return self.one[:1].upper() + self.one[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How much of an input is shown.
+
+    Attributes:
+        evidence: How many pieces of evidence are listed at most; 0 for none.
+        labels: How many labels are explained.
+        length: How much there is to read, as the renderer counts it.
+        folded: Whether a reader sees the evidence alone at first: an input that is long, once per row, would bury it.
+    """
+
+    evidence: int
+    labels: int
+    length: int
+    folded: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renderer:
+    """How inputs of a kind are drawn.
+
+    Attributes:
+        noun: What they are called.
+        length: How much there is to read in one, in words or the like.
+        html: One row of scores on a page, below its heading.
+        tile: The same in the report of a run, where the rows of all methods stand together; it is told whether the
+            input is small enough for rows below each other.
+        style: CSS that its HTML needs, once per page; it may use the names and colours of `style.css`.
+        lines: The same in a terminal, with its width; lines that are longer are wrapped.
+        layers: One method at several layers as one picture, the first layer first; without it, layers are rows.
+        evidence: The evidence for a target as JSON, with the most that is wanted; without it, there is no such thing.
+    """
+
+    noun: Noun = Noun()
+    length: Callable[[Explanation], int] = plain.length
+    html: Callable[["Row", Manner], str] = plain.html
+    tile: Callable[["Row", bool], str] = plain.tile
+    style: str = plain.STYLE
+    lines: Callable[["Row", Manner, int], Sequence[Text]] = plain.lines
+    layers: Callable[[Sequence[Explanation], Target], str] | None = None
+    evidence: Callable[[Explanation, Target, int], Sequence[dict[str, Any]]] | None = None
+
+
+PLAIN = Renderer()
+_RENDERERS: dict[str, Renderer] = {}
+
+
+def register_renderer(kind: str, renderer: Renderer) -> None:
+    """Say how inputs of a kind are drawn."""
+    if _RENDERERS.setdefault(kind, renderer) != renderer:
+        raise SettingError(f"two renderers are registered for the kind of input '{kind}'; leave one of them out.")
+
+
+def renderer_of(kind: str) -> Renderer:
+    """Return how inputs of a kind are drawn: plainly, where nobody says."""
+    load_plugins(KINDS)
+    return _RENDERERS.get(kind, PLAIN)
+
+
+def common_noun(kinds: Iterable[str]) -> Noun:
+    """Return what inputs are called together."""
+    nouns = {renderer_of(kind).noun for kind in set(kinds)}
+    return nouns.pop() if len(nouns) == 1 else PLAIN.noun
+
+
+def styles_of(kinds: Iterable[str]) -> list[Markup]:
+    """Return the CSS that a page with inputs of some kinds needs."""
+    found = dict.fromkeys(renderer_of(kind).style for kind in dict.fromkeys(kinds))
+    return [Markup(style) for style in found if style]  # noqa: S704  a renderer's own, as its HTML is
+
+
+def with_evidence(explanation: Explanation, *, spans: int = SPANS) -> list[dict[str, Any]]:
+    """Return one JSON-ready object for each target, with its evidence.
+
+    Args:
+        explanation: The explanation.
+        spans: How many pieces of evidence a target has at most; 0 for none.
+
+    Returns:
+        The objects; `evidence` is None where nobody asks for it, or the kind of input has no such thing.
+    """
+    tell = renderer_of(explanation.example.kind).evidence
+    found = [tell(explanation, target, spans) if tell and spans else None for target in explanation.targets]
+    return [
+        {**one, "evidence": None if own is None else list(own)}
+        for one, own in zip(explanation.to_dicts(), found, strict=True)
+    ]

@@ -1,0 +1,108 @@
+"""One method's answer for one label, before it is known how it is drawn; the kind of the input knows that."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+from rich.text import Text
+
+from whylight.core.explanation import Explanation
+from whylight.core.labels import Target
+from whylight.report.numbers import percentage, shown_score
+from whylight.report.renderers import Manner, renderer_of
+from whylight.report.templating import markup_of
+
+STRONGEST = 5
+"""How many words are listed on each side."""
+_NEGLIGIBLE = 0.005
+"""Share of the row's largest magnitude that a word needs in order to be listed; below it would be shown as 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """An entry in the list of strongest words: its text, score, score as shown, and percent of the row's largest."""
+
+    text: str
+    score: float
+    shown: str
+    percent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One method's answer for one target.
+
+    Attributes:
+        explanation: The answer.
+        method: Name of the method.
+        caption: What tells this row from another one of the same method, or "".
+        target: The label explained.
+        probability: Its probability as shown.
+        signed: Whether the row speaks for and against.
+        same: Whether the row holds for every label alike.
+        strongest: Words that speak for the label, or the most important ones.
+        against: Words that speak against the label.
+        stacked: Whether it is one layer of a picture.
+    """
+
+    explanation: Explanation
+    method: str
+    caption: str
+    target: Target
+    probability: str
+    signed: bool
+    same: bool
+    strongest: tuple[Word, ...]
+    against: tuple[Word, ...]
+    stacked: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The kind of the input."""
+        return self.explanation.example.kind
+
+    def html(self, manner: Manner) -> Markup:
+        """Return the input with its scores for a page."""
+        return markup_of(renderer_of(self.kind).html(self, manner))
+
+    def tile(self, *, brief: bool) -> Markup:
+        """Return the input with its scores for the report of a run."""
+        return markup_of(renderer_of(self.kind).tile(self, brief))
+
+    def lines(self, manner: Manner, *, width: int) -> Sequence[Text]:
+        """Return the input with its scores for a terminal."""
+        return renderer_of(self.kind).lines(self, manner, width)
+
+
+def answer_row(explanation: Explanation, target: Target, *, caption: str = "", stacked: bool = False) -> Row:
+    """Return what an explanation says of a target."""
+    receipt, scores = explanation.provenance, explanation.row(target)
+    order = np.argsort(-(scores if receipt.signed else np.abs(scores)), kind="stable")
+    least = _NEGLIGIBLE * float(np.abs(scores).max(initial=0.0))
+    listed = [int(i) for i in order if abs(scores[i]) > least]
+    positive = [i for i in listed if scores[i] > 0 or not receipt.signed]
+    negative = [i for i in reversed(listed) if scores[i] < 0 and receipt.signed]
+    return Row(
+        explanation=explanation,
+        method=receipt.method,
+        caption=caption,
+        target=target,
+        probability=percentage(explanation.prediction.probabilities[target.index]),
+        signed=receipt.signed,
+        same=not receipt.class_specific,
+        strongest=_strongest_words(explanation, target, positive),
+        against=_strongest_words(explanation, target, negative),
+        stacked=stacked,
+    )
+
+
+def _strongest_words(explanation: Explanation, target: Target, order: list[int]) -> tuple[Word, ...]:
+    scores = explanation.row(target)
+    peak, signed = float(np.abs(scores).max(initial=0.0)), explanation.provenance.signed
+    words = []
+    for i in order[:STRONGEST]:
+        score, text = float(scores[i]), " ".join(explanation.example.show(explanation.places[i]).split())
+        shown = shown_score(score, peak=peak, signed=signed)
+        words.append(Word(text, score, shown, max(1, round(100 * abs(score) / peak))))
+    return tuple(words)
