@@ -11,6 +11,7 @@ from metric_builders import Counted, additive, explanation, probability
 from whylight.core.arrays import Floats
 from whylight.core.errors import SettingError
 from whylight.core.registry import METRICS
+from whylight.metrics import relative
 from whylight.metrics._curves import keep_curve, removal_curve, share_counts, top_count
 from whylight.metrics.area import deletion_auc, insertion_auc
 from whylight.metrics.perturbation import (
@@ -19,12 +20,6 @@ from whylight.metrics.perturbation import (
     comprehensiveness,
     log_odds,
     sufficiency,
-)
-from whylight.metrics.relative import (
-    normalised_comprehensiveness,
-    normalised_sufficiency,
-    relative_comprehensiveness,
-    relative_sufficiency,
 )
 from whylight.views.game import Game
 
@@ -150,64 +145,66 @@ def test_the_published_deletion_auc_leaves_out_the_untouched_point() -> None:
 def test_normalised_values_by_hand() -> None:
     # f(x) = 0.9, nothing 0.1, so that 0.8 can be lost; the top word of five is worth 0.2, the top two 0.6
     made, game = explanation([5.0, 4.0, 3.0, 2.0, 1.0]), additive([0.2, 0.4, 0.1, 0.05, 0.05], base=0.1)
-    np.testing.assert_allclose(normalised_comprehensiveness(made, game), [0.2 / 0.8])
-    np.testing.assert_allclose(normalised_comprehensiveness(made, game, share=0.4), [0.6 / 0.8])
-    np.testing.assert_allclose(normalised_sufficiency(made, game), [1 - (0.9 - 0.3) / 0.8])
-    np.testing.assert_allclose(normalised_sufficiency(made, game, share=0.4), [1 - (0.9 - 0.7) / 0.8])
+    np.testing.assert_allclose(relative.normalised_comprehensiveness(made, game), [0.2 / 0.8])
+    np.testing.assert_allclose(relative.normalised_comprehensiveness(made, game, share=0.4), [0.6 / 0.8])
+    np.testing.assert_allclose(relative.normalised_sufficiency(made, game), [1 - (0.9 - 0.3) / 0.8])
+    np.testing.assert_allclose(relative.normalised_sufficiency(made, game, share=0.4), [1 - (0.9 - 0.7) / 0.8])
     # Carton's form: suff = 1 - 0.2, suff0 = 1 - 0.8
-    np.testing.assert_allclose(normalised_sufficiency(made, game, share=0.4), [(0.8 - 0.2) / (1 - 0.2)])
+    np.testing.assert_allclose(relative.normalised_sufficiency(made, game, share=0.4), [(0.8 - 0.2) / (1 - 0.2)])
 
 
 def test_normalised_values_are_clipped_and_zero_where_nothing_can_be_lost() -> None:
     made = explanation([5.0, 4.0, 3.0, 2.0, 1.0])
     over = additive([2.0, -1.0, 0.0, 0.0, 0.0])  # f(x) = 1, without the top word -1: a drop of 2 where 1 can be lost
-    np.testing.assert_allclose(normalised_comprehensiveness(made, over), [1.0])
+    np.testing.assert_allclose(relative.normalised_comprehensiveness(made, over), [1.0])
     np.testing.assert_allclose(
-        normalised_sufficiency(made, over), [1.0]
+        relative.normalised_sufficiency(made, over), [1.0]
     )  # the top word alone scores more than the text
     against = additive([-1.0, 2.0, 0.0, 0.0, 0.0])
-    np.testing.assert_allclose(normalised_comprehensiveness(made, against), [0.0])
-    np.testing.assert_allclose(normalised_sufficiency(made, against), [0.0])  # loses 2 where 1 can be lost
+    np.testing.assert_allclose(relative.normalised_comprehensiveness(made, against), [0.0])
+    np.testing.assert_allclose(relative.normalised_sufficiency(made, against), [0.0])  # loses 2 where 1 can be lost
     for nothing in ([9e-6, 0.0, 0.0, 0.0, 0.0], [-1.0, 0.0, 0.0, 0.0, 0.0]):
-        np.testing.assert_allclose(normalised_comprehensiveness(made, additive(nothing)), [0.0])
-        np.testing.assert_allclose(normalised_sufficiency(made, additive(nothing)), [0.0])
+        np.testing.assert_allclose(relative.normalised_comprehensiveness(made, additive(nothing)), [0.0])
+        np.testing.assert_allclose(relative.normalised_sufficiency(made, additive(nothing)), [0.0])
 
 
 def test_relative_values_by_hand() -> None:
     # f(x) = 8.5; drops without the top 1 ... 5: 1, -1, 3, 3.5, 8.5; with them alone: 7.5, 9.5, 5.5, 5, 0
     game = additive(WORTH)
-    np.testing.assert_allclose(relative_comprehensiveness(RANKED, game), [(1 + 0 + 3 + 3.5 + 8.5) / 5 / 8.5])
-    np.testing.assert_allclose(relative_sufficiency(RANKED, game), [(7.5 + 9.5 + 5.5 + 5 + 0) / 5 / 8.5])
-    np.testing.assert_allclose(relative_comprehensiveness(RANKED, game, words=3), [(1 + 0 + 3) / 3 / 8.5])
-    np.testing.assert_allclose(relative_sufficiency(RANKED, game, words=3, step=2), [9.5 / 1 / 8.5])
+    np.testing.assert_allclose(relative.relative_comprehensiveness(RANKED, game), [(1 + 0 + 3 + 3.5 + 8.5) / 5 / 8.5])
+    np.testing.assert_allclose(relative.relative_sufficiency(RANKED, game), [(7.5 + 9.5 + 5.5 + 5 + 0) / 5 / 8.5])
+    np.testing.assert_allclose(relative.relative_comprehensiveness(RANKED, game, words=3), [(1 + 0 + 3) / 3 / 8.5])
+    np.testing.assert_allclose(relative.relative_sufficiency(RANKED, game, words=3, step=2), [9.5 / 1 / 8.5])
 
 
 def test_the_published_relative_values_go_in_twos_and_do_not_clip_comprehensiveness() -> None:
     # 0, 2, 4 words removed: drops 0, -1, 3.5; the top 5, 3, 1 alone: drops 0, 5.5, 7.5
     game = additive(WORTH)
-    np.testing.assert_allclose(relative_comprehensiveness(RANKED, game, published=True), [(0 - 1 + 3.5) / 3 / 8.5])
-    np.testing.assert_allclose(relative_sufficiency(RANKED, game, published=True), [(0 + 5.5 + 7.5) / 3 / 8.5])
+    np.testing.assert_allclose(
+        relative.relative_comprehensiveness(RANKED, game, published=True), [(0 - 1 + 3.5) / 3 / 8.5]
+    )
+    np.testing.assert_allclose(relative.relative_sufficiency(RANKED, game, published=True), [(0 + 5.5 + 7.5) / 3 / 8.5])
     # of 100 words: 0, 2, ..., 98 removed and 100, 98, ..., 2 kept, fifty points each
     many, even = explanation(-np.arange(120.0)), additive(np.full(120, 1 / 120))
     np.testing.assert_allclose(
-        relative_comprehensiveness(many, even, published=True), [np.mean(np.arange(0, 99, 2)) / 120]
+        relative.relative_comprehensiveness(many, even, published=True), [np.mean(np.arange(0, 99, 2)) / 120]
     )
     np.testing.assert_allclose(
-        relative_sufficiency(many, even, published=True), [1 - np.mean(np.arange(2, 101, 2)) / 120]
+        relative.relative_sufficiency(many, even, published=True), [1 - np.mean(np.arange(2, 101, 2)) / 120]
     )
-    np.testing.assert_allclose(relative_comprehensiveness(many, even), [np.mean(np.arange(1, 101)) / 120])
+    np.testing.assert_allclose(relative.relative_comprehensiveness(many, even), [np.mean(np.arange(1, 101)) / 120])
 
 
 def test_sufficiency_is_clipped_at_zero_where_a_part_scores_more_than_the_whole() -> None:
     # f(x) = 1; alone, the top word scores 3 and the top two 1
     made, game = explanation([2.0, 1.0]), additive([3.0, -2.0])
-    np.testing.assert_allclose(relative_sufficiency(made, game), [0.0])
+    np.testing.assert_allclose(relative.relative_sufficiency(made, game), [0.0])
     np.testing.assert_allclose(sufficiency(made, game), [-2.0])
 
 
 def test_relative_values_of_scores_up_to_zero_are_undefined() -> None:
     made, game = explanation([[2.0, 1.0], [2.0, 1.0]]), additive([[-1.0, -2.0], [1.0, 2.0]])
-    for measure in (relative_comprehensiveness, relative_sufficiency):
+    for measure in (relative.relative_comprehensiveness, relative.relative_sufficiency):
         assert np.isnan(measure(made, game)).tolist() == [True, False]
 
 
@@ -273,7 +270,7 @@ def test_deletion_of_two_targets_asks_for_shared_coalitions_once() -> None:
 def test_metrics_of_one_game_share_the_untouched_and_the_empty_input() -> None:
     counted = Counted([0.1, 0.2, 0.3])
     made = explanation([3.0, 2.0, 1.0])
-    for measure in (comprehensiveness, sufficiency, normalised_comprehensiveness, deletion_auc, insertion_auc):
+    for measure in (comprehensiveness, sufficiency, relative.normalised_comprehensiveness, deletion_auc, insertion_auc):
         measure(made, counted.game)
     whole, nothing = np.ones(3, dtype=bool).tobytes(), np.zeros(3, dtype=bool).tobytes()
     assert counted.rows.count(whole) == counted.rows.count(nothing) == 1
@@ -289,14 +286,14 @@ def test_a_game_of_other_features_is_refused() -> None:
     [
         (sufficiency, {"share": 0.0}),
         (log_odds, {"share": 1.1}),
-        (normalised_comprehensiveness, {"share": -1.0}),
-        (normalised_sufficiency, {"share": 2.0}),
+        (relative.normalised_comprehensiveness, {"share": -1.0}),
+        (relative.normalised_sufficiency, {"share": 2.0}),
         (aopc_comprehensiveness, {"steps": 0}),
         (aopc_sufficiency, {"steps": -1}),
         (deletion_auc, {"until": 0.0}),
         (insertion_auc, {"until": 1.5}),
-        (relative_comprehensiveness, {"words": 0}),
-        (relative_sufficiency, {"step": 0}),
+        (relative.relative_comprehensiveness, {"words": 0}),
+        (relative.relative_sufficiency, {"step": 0}),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(measure: Callable[..., Floats], settings: dict[str, Any]) -> None:

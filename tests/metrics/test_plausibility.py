@@ -276,7 +276,7 @@ def test_a_rationale_is_of_one_label(name: str) -> None:
 OF_ONE = [name for name in METRICS.names() if METRICS[name].consumes[0] is Explanation]
 
 
-@pytest.mark.parametrize("name", [name for name in OF_ONE if "boundary" in METRICS[name].settings])
+@pytest.mark.parametrize("name", [n for n in OF_ONE if "boundary" in METRICS[n].settings])
 def test_a_boundary_is_never_made_up(name: str) -> None:
     evidence = [GOLD] if Rationale in METRICS[name].consumes else []
     with pytest.raises(SettingError, match="boundary"):

@@ -101,8 +101,9 @@ def marked_corpus(
     numbers = _text_numbers(found)
     texts = int(numbers.max()) + 1
     drawn = np.random.default_rng(seed).integers(texts, size=(resamples, texts))
-    times = np.asarray([np.bincount(one, minlength=texts) for one in drawn]).reshape(resamples, texts)
-    weights = np.concatenate([np.ones((1, len(found))), times[:, numbers]]).astype(np.float64)
+    weights = np.ones((1 + resamples, len(found)))
+    for place, one in enumerate(drawn, start=1):
+        weights[place] = np.bincount(one, minlength=texts)[numbers]
     return MarkedCorpus(found, weights, others)
 
 

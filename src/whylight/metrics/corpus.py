@@ -144,17 +144,19 @@ def _strictly_above(scores: Floats) -> Ints:
 class _Ranked:
     """All words in the order of their scores, so that a draw only needs new weights."""
 
-    pair: Ints
-    gold: Floats
+    pair: Ints  # of each word
     last: Ints  # the last word of each group of equal scores
+    gold_pair: Ints  # of each gold word
+    gold_until: Ints  # how many gold words there are up to the last of each group
 
     @staticmethod
     def of(pairs: list[Pair]) -> "_Ranked":
         scores = np.concatenate([scores for scores, _ in pairs])
-        gold = np.concatenate([gold for _, gold in pairs]).astype(np.float64)
         number = np.repeat(np.arange(len(pairs)), [len(scores) for scores, _ in pairs])
         order = np.argsort(-scores, kind="stable")
-        return _Ranked(number[order], gold[order], np.flatnonzero(np.diff(scores[order], append=-np.inf)))
+        pair, gold = number[order], np.concatenate([gold for _, gold in pairs])[order]
+        last = np.flatnonzero(np.diff(scores[order], append=-np.inf))
+        return _Ranked(pair, last, pair[gold], np.cumsum(gold)[last])
 
     def trapezoids(self, weights: Floats) -> float:
         """Return the area by trapezoids, each pair counting as often as its weight says."""
@@ -167,7 +169,7 @@ class _Ranked:
         return float(np.sum(np.diff(recall, prepend=0.0) * precision))
 
     def _curve(self, weights: Floats) -> tuple[Floats, Floats]:
-        each = weights[self.pair]
-        chosen, hits = np.cumsum(each)[self.last], np.cumsum(each * self.gold)[self.last]
+        chosen = np.cumsum(weights[self.pair])[self.last]
+        hits = np.append(0.0, np.cumsum(weights[self.gold_pair]))[self.gold_until]
         some = chosen > 0
         return hits[some] / chosen[some], hits[some] / hits[-1]

@@ -73,11 +73,7 @@ def select_share(scores: Floats, share: float, *, strict: bool = False) -> Bools
         share: Share of the features.
         strict: Leave out the feature at that place and all that tie with it.
     """
-    if not len(scores):
-        return np.zeros(0, dtype=bool)
-    place = min(round(share * len(scores)), len(scores) - 1)
-    limit = np.sort(scores)[::-1][place]
-    return np.asarray(scores > limit if strict else scores >= limit)
+    return _select_place(scores, _place_of(share, len(scores)), strict=strict)
 
 
 def oracle_share(pair: MarkedPair, *, judge: Judge = token_f1_of, strict: bool = False) -> float:
@@ -88,8 +84,9 @@ def oracle_share(pair: MarkedPair, *, judge: Judge = token_f1_of, strict: bool =
         judge: What is to be highest.
         strict: See `select_share`.
     """
-    values = [judge(select_share(pair.scores, share, strict=strict), pair) for share in TRIED_SHARES.tolist()]
-    return float(TRIED_SHARES[int(np.argmax(values))])
+    places = [_place_of(share, len(pair.scores)) for share in TRIED_SHARES.tolist()]
+    values = {place: judge(_select_place(pair.scores, place, strict=strict), pair) for place in dict.fromkeys(places)}
+    return float(TRIED_SHARES[int(np.argmax([values[place] for place in places]))])
 
 
 def confident_share(scores: Floats) -> float:
@@ -129,6 +126,18 @@ def kernel_regression_share(
         weights = np.exp(-((seen - confident_share(pair.scores)) ** 2) / KERNEL) * others  # [known]
         shares[number] = weights @ best / weights.sum()
     return shares
+
+
+def _place_of(share: float, size: int) -> int:
+    return min(round(share * size), size - 1)
+
+
+def _select_place(scores: Floats, place: int, *, strict: bool) -> Bools:
+    """Mark the features that reach the score at a place, the highest being place 0, or those above it alone."""
+    if not len(scores):
+        return np.zeros(0, dtype=bool)
+    limit = np.sort(scores)[::-1][place]
+    return np.asarray(scores > limit if strict else scores >= limit)
 
 
 def _to_maximum(pairs: Sequence[MarkedPair], sign: Sign) -> list[MarkedPair]:
