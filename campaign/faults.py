@@ -108,13 +108,13 @@ def commands() -> list[Command]:
         wl.evaluate(classifier, data, tune=tune, out=folder / "run", progress=False, **asked)
 
     def report(folder: Path) -> None:
-        page.write(folder / "report.html", run_page.page(folder / "run"))
+        page.write_page(folder / "report.html", run_page.run_page(folder / "run"))
 
     return [
         Command("evaluate", evaluate, _rows),
         Command("evaluate again", evaluate, _rows, before=evaluate),
         Command("report --out", report, _texts, before=evaluate),
-        Command("explain --out", lambda folder: page.write(folder / "page.html", explained), _texts),
+        Command("explain --out", lambda folder: page.write_page(folder / "page.html", explained), _texts),
         Command("train", partial(_train, Prepared(model, tiny.tokenizer("bert"), 64, fresh=False)), _texts),
     ]
 

@@ -23,7 +23,7 @@ def main() -> None:
     classifier = wl.load()
     explanations = wl.explain(classifier, list(REVIEWS), method=list(METHODS))
     terminal.render(explanations, console=Console())
-    page.write(OUT, page.page(explanations, title="whylight demo"))
+    page.write_page(OUT, page.page(explanations, title="whylight demo"))
     say(f"The same as a page, with receipts: {OUT}. Now try your own:")
     say('.venv/bin/whylight explain "your text" --method lime', style="bold")
 

@@ -18,7 +18,7 @@ from whylight.report import run_page
 from whylight.report.layers import WIDTH, Picture, picture as picture_of
 from whylight.report.page import page
 from whylight.report.run_layers import layers_of
-from whylight.report.run_rows import read
+from whylight.report.run_rows import read_run
 from whylight.report.stacks import stacks
 
 NASTY = '<script>alert(1)</script> & "quoted" </td></style> \x01 {{ 7*7 }}'
@@ -129,9 +129,9 @@ def test_the_page_of_a_run_draws_layers(tmp_path: Path) -> None:
         explanations.append(explanation_row(key, "random", [0.5, 0.1], text=f"film {NASTY}"))
         scores.append(score_row(key, "random", 0.125))
     folder = write(tmp_path / "run", explanations, scores)
-    run = read(folder)
+    run = read_run(folder)
     assert layers_of(run.explanations) == {"attention": {1: "attention@1", 2: "attention@2"}}
-    html = run_page.page(folder)
+    html = run_page.run_page(folder)
     tags = parsed(html).seen
     assert "script" not in {tag for tag, _ in tags}
     assert html.count('class="layers"') == 2  # one a text

@@ -19,7 +19,7 @@ from whylight.core.segment import words
 from whylight.core.text import Span, Text
 from whylight.report import colours
 from whylight.report.numbers import percentage
-from whylight.report.page import fragment, page, write
+from whylight.report.page import fragment, page, write_page
 from whylight.report.terminal import render
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -420,9 +420,9 @@ def test_the_terminal_shows_a_long_text_around_its_strongest_words() -> None:
 
 def test_a_written_page_replaces_the_old_one_and_leaves_nothing_else(tmp_path: Path) -> None:
     target = tmp_path / "page.html"
-    write(target, "old")
+    write_page(target, "old")
     target.chmod(0o640)
-    write(str(target), "née\n")
+    write_page(str(target), "née\n")
     assert target.read_bytes() == "née\n".encode()
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
     assert list(tmp_path.iterdir()) == [target]
@@ -430,23 +430,23 @@ def test_a_written_page_replaces_the_old_one_and_leaves_nothing_else(tmp_path: P
 
 def test_a_failed_write_keeps_the_old_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "page.html"
-    write(target, "old")
+    write_page(target, "old")
 
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", refuse)
     with pytest.raises(InputError, match=r"cannot write '.*page.html': No space left on device\.$"):
-        write(target, "new")
+        write_page(target, "new")
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
 
 
 def test_where_nothing_can_be_written_one_sentence_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="there is no folder"):
-        write(tmp_path / "missing" / "page.html", "x")
+        write_page(tmp_path / "missing" / "page.html", "x")
     with pytest.raises(InputError, match="it is a folder"):
-        write(tmp_path, "x")
+        write_page(tmp_path, "x")
 
     def deny(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
@@ -454,4 +454,4 @@ def test_where_nothing_can_be_written_one_sentence_says_why(tmp_path: Path, monk
     # Tests may run as root, whom no permission stops.
     monkeypatch.setattr("os.open", deny)
     with pytest.raises(InputError, match=r"Permission denied\.$"):
-        write(tmp_path / "page.html", "x")
+        write_page(tmp_path / "page.html", "x")

@@ -18,8 +18,8 @@ from whylight.core.registry import METRICS
 from whylight.report.charts import HEIGHT, LEFT, RIGHT, WIDTH, Point, scatter
 from whylight.report.run_curves import curve_panels, mean_curves
 from whylight.report.run_examples import best_and_worst
-from whylight.report.run_page import page
-from whylight.report.run_rows import choose_metric, number, read
+from whylight.report.run_page import run_page
+from whylight.report.run_rows import choose_metric, number, read_run
 from whylight.store import tables
 from whylight.store.tables import Row
 
@@ -56,14 +56,14 @@ def test_curves_are_means_over_labels_then_texts_and_stand_against_random(folder
         assert [x for x, _ in points] == sorted(x for x, _ in points)
         assert all(0 <= x <= group.frame.width and 0 <= y <= group.frame.bottom for x, y in points)
     tables.write(folder / "curves.parquet", [{**row, "example_id": "t0"} for row in rows], tables.CURVES)
-    assert "While the top words go" in page(folder)
+    assert "While the top words go" in run_page(folder)
     assert curve_panels([]) == []
 
 
 def test_many_metrics_make_several_tables(tmp_path: Path) -> None:
     explanations, scores = example_rows()
     more = [{**row, "metric": name, "remover": None} for row in scores for name in METRICS.names()[:9]]
-    html = page(write(tmp_path / "run", explanations, more))
+    html = run_page(write(tmp_path / "run", explanations, more))
     assert html.count('class="numbers') >= 2
     assert "All words together" in html
 
@@ -76,7 +76,7 @@ def test_settings_that_differ_between_methods_are_shown_with_whose_they_are(tmp_
         if row["metric"] == "iou" and row["method"] != "human"
     ]
     noted = [{**row, "notes": ["read in 3 windows"]} if row["method"] == "lime" else row for row in explanations]
-    html = page(write(tmp_path / "run", noted, tuned))
+    html = run_page(write(tmp_path / "run", noted, tuned))
     assert "0.09 (occlusion); 0.04 (lime); 0.06 (random)" in html
     assert "note on 12 texts" in html
 
@@ -85,29 +85,29 @@ def test_undefined_values_are_left_out_and_counted(tmp_path: Path) -> None:
     explanations, scores = example_rows()
     undefined = [{**row, "value": math.nan if row["example_id"] == "t0" else row["value"]} for row in scores]
     run = write(tmp_path / "run", explanations, undefined)
-    html = page(run)
+    html = run_page(run)
     assert "11 of 12 texts" in html
     assert "of them undefined, left out</dt><dd><bdi>4<" in html
-    assert "t0" not in {one.name for half in best_and_worst(read(run), "iou") for one in half}
-    nothing = page(write(tmp_path / "none", explanations, [{**row, "value": None} for row in scores]))
+    assert "t0" not in {one.name for half in best_and_worst(read_run(run), "iou") for one in half}
+    nothing = run_page(write(tmp_path / "none", explanations, [{**row, "value": None} for row in scores]))
     assert "No text has a value of aopc_comprehensiveness" in nothing
     parsed(nothing)
 
 
 def test_the_metric_of_chart_and_examples_can_be_chosen(folder: Path) -> None:
-    run = read(folder)
+    run = read_run(folder)
     assert choose_metric(run, None) == "aopc_comprehensiveness"
     assert choose_metric(run, "iou") == "iou"
-    assert "against iou" in page(folder, quality="iou")
+    assert "against iou" in run_page(folder, quality="iou")
     with pytest.raises(SettingError, match="Known: aopc_comprehensiveness, iou"):
-        page(folder, quality="entropie")
+        run_page(folder, quality="entropie")
 
 
 def test_without_a_metric_that_asks_the_model_the_first_one_is_taken(tmp_path: Path) -> None:
     explanations, scores = example_rows()
     run = write(tmp_path / "run", explanations, [row for row in scores if row["metric"] == "iou"])
-    assert choose_metric(read(run), None) == "iou"
-    parsed(page(run))
+    assert choose_metric(read_run(run), None) == "iou"
+    parsed(run_page(run))
 
 
 @given(
@@ -151,29 +151,29 @@ def test_the_page_needs_no_deep_learning_library(folder: Path) -> None:
 
 def test_a_folder_without_a_run_is_refused_in_one_sentence(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(InputError, match="there is no folder"):
-        page(tmp_path / "nowhere")
+        run_page(tmp_path / "nowhere")
     with pytest.raises(InputError, match="holds no run"):
-        page(tmp_path)
+        run_page(tmp_path)
     tables.write(folder / "scores.parquet", [], tables.SCORES)
     with pytest.raises(InputError, match="no finished text"):
-        page(folder)
+        run_page(folder)
     write(folder, *example_rows())
     about = {"run": "r", "asked": "not json", "rows_run": 1, "seconds": 1.0, "peak_megabytes": 1.0}
     tables.write(folder / "runs.parquet", [about], tables.RUNS)
     with pytest.raises(InputError, match="what was asked"):
-        page(folder)
+        run_page(folder)
     (folder / "runs.parquet").write_bytes(b"not a table")
     with pytest.raises(InputError, match="damaged or not a table"):
-        page(folder)
+        run_page(folder)
 
 
 def test_the_command_writes_beside_the_tables_or_where_it_is_told(tmp_path: Path, folder: Path) -> None:
     runner = CliRunner()
     done = runner.invoke(app, ["report", str(folder)], catch_exceptions=False)
     assert done.exit_code == 0
-    assert (folder / "report.html").read_text(encoding="utf-8") == page(folder)
+    assert (folder / "report.html").read_text(encoding="utf-8") == run_page(folder)
     other = tmp_path / "other.html"
     runner.invoke(app, ["report", str(folder), "--out", str(other), "--metric", "iou"], catch_exceptions=False)
-    assert other.read_text(encoding="utf-8") == page(folder, quality="iou")
+    assert other.read_text(encoding="utf-8") == run_page(folder, quality="iou")
     failed = runner.invoke(app, ["report", str(tmp_path / "nowhere")])
     assert isinstance(failed.exception, InputError)

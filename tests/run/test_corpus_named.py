@@ -147,7 +147,7 @@ def test_the_report_shows_named_metrics_with_their_settings(
     wl.evaluate(classifier, data, **question, metrics=["f1_of_means"], out=tmp_path / "alone")
     wl.evaluate(classifier, data, **question, metrics=["f1_of_means", "iou"], out=tmp_path / "both")
     for name in ("alone", "both"):
-        html = run_page.page(tmp_path / name)
+        html = run_page.run_page(tmp_path / name)
         assert "All words together" in html
         assert "F1 of the mean precision and the mean recall" in html
         assert "<dt>scale</dt><dd><bdi>max</bdi></dd>" in html
@@ -204,7 +204,7 @@ def test_a_new_metric_of_pairs_is_one_function(classifier: Any, data: Dataset, t
     assert (lines["occlusion"].mean, lines["human"].mean) == (0.0, 0.0)
     assert lines["random"].low <= lines["random"].mean <= lines["random"].high
     assert lines["random"].low < lines["random"].high
-    assert "<dt>places</dt><dd><bdi>2</bdi></dd>" in run_page.page(tmp_path)
+    assert "<dt>places</dt><dd><bdi>2</bdi></dd>" in run_page.run_page(tmp_path)
 
 
 def _cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[Any, str, str]:

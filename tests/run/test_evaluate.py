@@ -276,6 +276,6 @@ def test_the_report_of_a_run_keeps_removers_apart(data: Dataset, tmp_path: Path)
         metric_removers=["delete", "mask"],
         out=tmp_path,
     )
-    page = run_page.page(tmp_path)
+    page = run_page.run_page(tmp_path)
     assert "comprehensiveness (delete)" in page
     assert "comprehensiveness (mask)" in page

@@ -21,7 +21,7 @@ import whylight as wl
 from whylight.cli.main import app
 from whylight.core.errors import InputError
 from whylight.data.dataset import Dataset
-from whylight.report.run_page import page
+from whylight.report.run_page import run_page
 from whylight.run import book
 from whylight.store import files, parts, runs, tables
 
@@ -152,7 +152,7 @@ def test_a_damaged_table_is_said_in_one_sentence(damage: str, tmp_path: Path) ->
         path = only_part(tmp_path, name)
         sound = path.read_bytes()
         path.write_bytes(damaged(damage, sound))
-        for ask in (evaluate, page, everything):
+        for ask in (evaluate, run_page, everything):
             with pytest.raises(InputError, match=r"parquet' is damaged or not a table of a run \(.*\); remove it"):
                 ask(tmp_path)
         if name != "curves":  # which nothing is compared by
@@ -166,7 +166,7 @@ def test_a_damaged_table_is_said_in_one_sentence(damage: str, tmp_path: Path) ->
 def test_a_damaged_manifest_is_said_in_one_sentence(content: str, tmp_path: Path) -> None:
     evaluate(tmp_path)
     (tmp_path / runs.MANIFEST).write_text(content, encoding="utf-8")
-    for ask in (evaluate, page, everything):
+    for ask in (evaluate, run_page, everything):
         with pytest.raises(
             InputError, match=r"manifest\.json' is damaged or not of a run; remove it, and evaluate again"
         ):
@@ -177,7 +177,7 @@ def test_a_run_of_a_later_version_is_refused(tmp_path: Path) -> None:
     evaluate(tmp_path)
     manifest = json.loads((tmp_path / runs.MANIFEST).read_text(encoding="utf-8"))
     (tmp_path / runs.MANIFEST).write_text(json.dumps(manifest | {"form": runs.FORM + 1}), encoding="utf-8")
-    for ask in (evaluate, page):
+    for ask in (evaluate, run_page):
         with pytest.raises(InputError, match=r"of a later version of whylight \(form 3\); update whylight\.$"):
             ask(tmp_path)
 

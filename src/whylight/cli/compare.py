@@ -37,7 +37,7 @@ def compare(
     from whylight.run.compare import CLEAR, FEWEST_TEXTS, compare as paired, select  # noqa: PLC0415
 
     second = second or (first if other is not None else "random")
-    left, right = _read(run), _read(other or run)
+    left, right = _scored_run(run), _scored_run(other or run)
     results = paired(select(left.scores, first), select(right.scores, second), seed=seed)
     alike = mean_agreement(agreement_of(left.explanations, right.explanations, first, second))
     table = Table(title=f"{first} minus {second}", box=None, header_style="bold", pad_edge=False, title_justify="left")
@@ -64,7 +64,7 @@ def compare(
     )
 
 
-def _read(folder: Path) -> "Stored":
+def _scored_run(folder: Path) -> "Stored":
     from whylight.store import runs  # noqa: PLC0415
 
     stored = runs.read(folder)

@@ -16,7 +16,7 @@ DropBroken = Annotated[
 ]
 
 
-def read(data: str, *, split: str, settings: list[str] | None, drop_broken: bool) -> "Dataset":
+def read_data(data: str, *, split: str, settings: list[str] | None, drop_broken: bool) -> "Dataset":
     """Load the data of a command; `settings` are those of `--data-set`."""
     from whylight.data.load import dataset  # noqa: PLC0415  numpy loads only when it is needed
 

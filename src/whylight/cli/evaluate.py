@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whylight.cli.data import DropBroken, read, say_losses
+from whylight.cli.data import DropBroken, read_data, say_losses
 from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.limits import Budget, MaxMemory
 from whylight.cli.tables import TableFormat, print_evaluation, print_records, print_several
@@ -93,11 +93,11 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     from whylight.run.evaluate import Question, answer  # noqa: PLC0415
     from whylight.study.several import evaluate_several, model_names  # noqa: PLC0415
 
-    records = read(data, split=split, settings=data_settings, drop_broken=drop_broken)
+    records = read_data(data, split=split, settings=data_settings, drop_broken=drop_broken)
     records = records if sample is None else records.sample(sample, seed=seed)
     tuning = None
     if tune is not None:
-        tuning = read(data, split=tune, settings=data_settings, drop_broken=drop_broken)
+        tuning = read_data(data, split=tune, settings=data_settings, drop_broken=drop_broken)
         tuning = tuning.without(records, pairs=False) if drop_duplicates else tuning
         tuning = tuning.sample(tune_sample, seed=seed + TUNING_SEED)
     say_losses(records, *([] if tuning is None else [tuning]))

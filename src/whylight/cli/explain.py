@@ -132,7 +132,7 @@ def _texts(texts: list[str], file: Path | None, *, lines: bool) -> list[str]:
                 'there is nothing to explain; give a text or --file, e.g. whylight explain "A gripping film."'
             )
         return texts
-    content = _read(file)
+    content = _read_bounded(file)
     # `splitlines` would also cut at characters that occur inside texts, such as U+2028
     found = [line.rstrip("\r") for line in content.split("\n") if line.strip()] if lines else [content]
     if not any(one.strip() for one in found):
@@ -140,7 +140,7 @@ def _texts(texts: list[str], file: Path | None, *, lines: bool) -> list[str]:
     return [*texts, *found]
 
 
-def _read(file: Path) -> str:
+def _read_bounded(file: Path) -> str:
     """Read a file, or standard input, within a bound: a device may have no end."""
     try:
         with nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb") as stream:
@@ -202,7 +202,7 @@ def _show(explanations: list[Explanation], output_format: Format, out: Path | No
     if out is None:
         put(content)
     else:
-        page.write(out, content)
+        page.write_page(out, content)
 
 
 def _content(explanations: list[Explanation], output_format: Format, *, evidence: int) -> str:

@@ -27,7 +27,7 @@ def methods(
         spec = METHODS[name]
         works = spec.summary if reasons.get(name) is None else f"does not work here: {reasons[name]}"
         sign = "yes" if spec.facts["signed"] else "no"
-        table.add_row(name, _consumed(spec), sign, _settings(spec), works)
+        table.add_row(name, _consumed(spec), sign, _shown_settings(spec), works)
     Console().print(table)
 
 
@@ -39,7 +39,7 @@ def metrics() -> None:
     for name in METRICS.names():
         spec = METRICS[name]
         better = "higher" if spec.facts["higher_is_better"] else "lower"
-        table.add_row(name, _evidence(spec), better, _settings(spec), spec.summary)
+        table.add_row(name, _evidence(spec), better, _shown_settings(spec), spec.summary)
     Console().print(table)
 
 
@@ -51,7 +51,7 @@ def objectives() -> None:
     for name in OBJECTIVES.names():
         spec = OBJECTIVES[name]
         needs = ", ".join(need.replace("_", " ") for need in spec.facts["needs"]) or "nothing more"
-        table.add_row(name, f"{spec.facts['weight']:g}", needs, _settings(spec), spec.summary)
+        table.add_row(name, f"{spec.facts['weight']:g}", needs, _shown_settings(spec), spec.summary)
     Console().print(table)
 
 
@@ -64,7 +64,7 @@ def datasets() -> None:
         table.add_column(column)
     for name in CORPORA.names():
         spec = CORPORA[name]
-        table.add_row(name, " ".join(spec.facts["splits"]) or "its files", _settings(spec), spec.summary)
+        table.add_row(name, " ".join(spec.facts["splits"]) or "its files", _shown_settings(spec), spec.summary)
     Console().print(table)
     say("Use: --data CORPUS:PATH, or the path of a file of your own.", style="dim")
 
@@ -81,5 +81,5 @@ def _evidence(spec: Spec) -> str:
     return "rationales of all texts" + (", tuning texts" if tuning else "")
 
 
-def _settings(spec: Spec) -> str:
+def _shown_settings(spec: Spec) -> str:
     return ", ".join(f"{setting.name}={setting.default}" for setting in spec.settings.values())

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from whylight.cli.data import DropBroken, read, say_losses
+from whylight.cli.data import DropBroken, read_data, say_losses
 from whylight.cli.explain import parse_head
 from whylight.cli.tables import print_table
 from whylight.explaining.console import say
@@ -34,7 +34,7 @@ def recommend(  # noqa: PLR0913  one parameter an option
     from whylight.models.load import load  # noqa: PLC0415  torch loads only when it is needed
     from whylight.study.recommend import recommend as find  # noqa: PLC0415
 
-    records = read(data, split=split, settings=data_settings, drop_broken=drop_broken)
+    records = read_data(data, split=split, settings=data_settings, drop_broken=drop_broken)
     say_losses(records)
     found = find(load(model, head=parse_head(head)), records, budget=budget, seed=seed)
     if found.rankings:

@@ -31,9 +31,9 @@ def report(
 
     whylight report runs/sst --metric average_precision --out sst.html
     """
-    from whylight.report.page import write  # noqa: PLC0415  loads only when it is needed
-    from whylight.report.run_page import page  # noqa: PLC0415
+    from whylight.report.page import write_page  # noqa: PLC0415  loads only when it is needed
+    from whylight.report.run_page import run_page  # noqa: PLC0415
 
     target = out or run / NAME
-    write(target, page(run, quality=metric))
+    write_page(target, run_page(run, quality=metric))
     say(f"wrote {target}", wrapped=False)

@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from whylight.cli.data import DropBroken, read, say_losses
+from whylight.cli.data import DropBroken, read_data, say_losses
 from whylight.cli.evaluate import DEFAULT_METHODS
 from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.limits import Budget, MaxMemory
-from whylight.cli.tables import TableFormat, print_records
+from whylight.cli.tables import TableFormat, print_records, with_interval
 from whylight.explaining.console import Console, say
 
 if TYPE_CHECKING:
-    from whylight.run.summary import Cell
     from whylight.study.sanity import SanitySummary
 
 DIRECTIONS = {"sign_change": "↑", "mean_change": "↑", "spearman": "→0"}
@@ -72,7 +71,7 @@ def sanity(  # noqa: PLR0913  one parameter an option
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.study.sanity import sanity_check  # noqa: PLC0415
 
-    records = read(data, split=split, settings=data_settings, drop_broken=drop_broken)
+    records = read_data(data, split=split, settings=data_settings, drop_broken=drop_broken)
     say_losses(records)
     records = records if sample is None else records.sample(sample, seed=seed)
     found = sanity_check(
@@ -105,11 +104,7 @@ def _print(found: "SanitySummary", *, title: str) -> None:
     for level in found.levels:
         first = (level.name, f"{level.flips.mean:.0%}")
         for line in (line for line in found.lines if line.level == level.name):
-            table.add_row(*first, line.method, *(_cell(line.cells.get(name)) for name in DIRECTIONS))
+            table.add_row(*first, line.method, *(with_interval(line.cells.get(name), digits=2) for name in DIRECTIONS))
             first = ("", "")
     Console().print(table)
     say(LEGEND, style="dim")
-
-
-def _cell(cell: "Cell | None") -> str:
-    return "-" if cell is None else f"{cell.mean:.2f} [{cell.low:.2f}, {cell.high:.2f}]"

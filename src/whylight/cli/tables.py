@@ -74,13 +74,13 @@ def print_several(found: "Several", *, title: str) -> None:
     heads = {name: f"{name} {'↑' if found.higher_is_better[name] else '↓'}" for name in found.metrics}
     _print_blocks(cells, heads, title=f"{title}, {len(found.evaluations)} variants: mean ± standard deviation")
     measures = list(dict.fromkeys(name for own in found.stability.values() for name in own))
-    agreements = {m: {n: _cell(own.get(n)) for n in measures} for m, own in found.stability.items()}
+    agreements = {m: {n: with_interval(own.get(n)) for n in measures} for m, own in found.stability.items()}
     _print_blocks(agreements, {name: name for name in measures}, title="Stability: agreement between two variants")
 
 
 def print_table(summary: "Summary", *, title: str, costs: bool = True) -> None:
     """Print one table, in blocks of a few metrics."""
-    cells = {line.method: {n: _cell(line.cells.get(n)) for n in summary.metrics} for line in summary.lines}
+    cells = {line.method: {n: with_interval(line.cells.get(n)) for n in summary.metrics} for line in summary.lines}
     heads = {name: f"{name} {'↑' if summary.higher_is_better[name] else '↓'}" for name in summary.metrics}
     if costs:
         heads |= {name: name for name in COSTS}
@@ -106,8 +106,9 @@ def _print_blocks(cells: Mapping[str, Mapping[str, str]], heads: Mapping[str, st
         Console().print()
 
 
-def _cell(cell: "Cell | None") -> str:
-    return "-" if cell is None else f"{cell.mean:.3f} [{cell.low:.3f}, {cell.high:.3f}]"
+def with_interval(cell: "Cell | None", *, digits: int = 3) -> str:
+    """Write a mean and its interval."""
+    return "-" if cell is None else f"{cell.mean:.{digits}f} [{cell.low:.{digits}f}, {cell.high:.{digits}f}]"
 
 
 def _memory(megabytes: float) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from whylight.cli.data import DropBroken, read, say_losses
+from whylight.cli.data import DropBroken, read_data, say_losses
 from whylight.cli.explain import parse_settings
 from whylight.core.errors import InputError, SettingError
 from whylight.explaining.console import say
@@ -119,8 +119,8 @@ def read_options(options: Mapping[str, Any]) -> Asked:
 def _data(options: Mapping[str, Any]) -> "tuple[Dataset, Dataset]":
     """Return the texts to learn from and those to choose by."""
     how = {"settings": options["data_settings"], "drop_broken": options["drop_broken"]}
-    learnt = read(options["data"], split=options["split"], **how)
-    chosen = read(options["dev"] or options["data"], split=options["dev_split"], **how)
+    learnt = read_data(options["data"], split=options["split"], **how)
+    chosen = read_data(options["dev"] or options["data"], split=options["dev_split"], **how)
     count, dev_count, seed = options["sample"], options["dev_sample"], options["sample_seed"]
     chosen = chosen if dev_count is None else chosen.sample(dev_count, seed=seed + DEV_SEED)
     learnt = learnt.without(chosen) if options["drop_duplicates"] else learnt

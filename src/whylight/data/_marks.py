@@ -177,7 +177,7 @@ def _marked_words(marks: list[Any], example: Text) -> list[Span]:
     pairs = zip(example.words, marks, strict=True)
     parts = [list(group) for _, group in groupby(pairs, key=lambda pair: pair[0].part)]
     return [
-        run for part in parts for run in _tokens.marked_runs([word for word, _ in part], [mark for _, mark in part])
+        run for part in parts for run in _tokens.marked_spans([word for word, _ in part], [mark for _, mark in part])
     ]
 
 

@@ -29,7 +29,7 @@ def cover(tokens: Sequence[Span], start: int, end: int) -> Span:
     return Span(tokens[start].part, tokens[start].start, tokens[end - 1].end)
 
 
-def marked_runs(tokens: Sequence[Span], marks: Sequence[object]) -> Iterator[Span]:
+def marked_spans(tokens: Sequence[Span], marks: Sequence[object]) -> Iterator[Span]:
     """Yield one span for every longest run of marked tokens."""
     for marked, group in groupby(range(len(tokens)), key=lambda i: bool(marks[i])):
         numbers = list(group)

@@ -58,7 +58,7 @@ def _record(row: dict[str, Any], *, name: str, counts: Counter[str]) -> Record:
         text, spans = _tokens.join_tokens(tokens, part=part)
         texts.append(visible_text(text, key))
         words += spans
-        marked += _tokens.marked_runs(spans, marks)
+        marked += _tokens.marked_spans(spans, marks)
     rationales = {label: Rationale(tuple(marked))} if marked else {}
     return Record(name, Text(texts[0], texts[1], words=tuple(words)), (label,), rationales)
 

@@ -53,7 +53,7 @@ def hf(  # noqa: PLR0913  settings
         if column not in columns:
             raise unknown(f"column of 'hf:{name}'", column, columns)
     names = getattr(rows.features[label], "names", None)
-    records = tuple(_records(rows, reading, name=Path(f"hf:{name}"), columns=(text, pair, label), names=names))
+    records = tuple(_hub_records(rows, reading, name=Path(f"hf:{name}"), columns=(text, pair, label), names=names))
     return Dataset(name, split, tuple(names) if names else label_order(records), records)
 
 
@@ -67,7 +67,7 @@ def _loaded(library: Any, name: str, subset: str | None) -> Mapping[str, Any]:  
     return dict(found)
 
 
-def _records(
+def _hub_records(
     rows: Iterable[Mapping[str, Any]],
     reading: Reading,
     *,

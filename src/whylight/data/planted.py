@@ -114,7 +114,7 @@ def _record(
     owners = [unit.label for unit in units for _ in unit.words]
     rationales = {}
     for label in gold:
-        spans = tuple(_tokens.marked_runs(words, [owner == label for owner in owners]))
+        spans = tuple(_tokens.marked_spans(words, [owner == label for owner in owners]))
         if spans:
             rationales[label] = Rationale(spans)
     return Record(name, Text(text, words=words), gold, rationales)

@@ -56,7 +56,7 @@ def open_case(classifier: Classifier, example: Input, *, unit: Unit = "word", lo
         raise InputError(f"{classifier.kind} reads inputs of the kind '{classifier.reads}', not '{example.kind}'.")
     encoded = classifier.encode(example, unit=unit, long=long)
     cache = BoundedCache()
-    logits = _answer(classifier, encoded, cache)
+    logits = _untouched_logits(classifier, encoded, cache)
     probabilities = classifier.labels.probabilities(logits)
     best = int(np.argmax(probabilities))
     prediction = Prediction(
@@ -73,7 +73,7 @@ def open_case(classifier: Classifier, example: Input, *, unit: Unit = "word", lo
     return Case(classifier, encoded, long, prediction, cache, notes)
 
 
-def _answer(classifier: Classifier, encoded: Encoded, cache: BoundedCache) -> Floats:
+def _untouched_logits(classifier: Classifier, encoded: Encoded, cache: BoundedCache) -> Floats:
     """Return the logits of an untouched input, `[labels]`."""
     removal = bound(classifier.removers[0])  # whichever it is: it removes nothing here
     outcomes = classifier.outcomes(encoded, removal=removal, cache=cache, meter=Meter())
@@ -96,7 +96,7 @@ def _other_answers(classifier: Classifier, encoded: Encoded, cache: BoundedCache
     One row in a pass of its own, because a function may draw its random numbers once a call.
     """
     part = encoded.segment(0)[0] if len(encoded.windows) > 1 else encoded
-    first, second = (_answer(classifier, part, known) for known in (cache, BoundedCache()))
+    first, second = (_untouched_logits(classifier, part, known) for known in (cache, BoundedCache()))
     apart = float(np.abs(first - second).max())
     if apart <= SAME * max(1.0, float(np.abs(first).max())):
         return []

@@ -69,21 +69,21 @@ def lime(
 def _uniform(generator: np.random.Generator, samples: int, n: int) -> Bools:
     """Remove Uniform{1..n} features, each set of that size alike."""
     removed = generator.integers(1, n + 1, size=(samples, 1))
-    return np.concatenate([rank >= removed[some] for some, rank in _ranks(generator, samples, n)])
+    return np.concatenate([rank >= removed[some] for some, rank in _drawn_orders(generator, samples, n)])
 
 
 def _spans(generator: np.random.Generator, samples: int, n: int) -> Bools:
     """Remove spans of four features that start at 5 to 13 % of the features."""
     share = generator.uniform(LEAST_SHARE, MOST_SHARE, size=(samples, 1))
     chosen = np.maximum(1, np.round(share * n))
-    starts = np.concatenate([rank < chosen[some] for some, rank in _ranks(generator, samples, n)])
+    starts = np.concatenate([rank < chosen[some] for some, rank in _drawn_orders(generator, samples, n)])
     removed = starts.copy()
     for shift in range(1, min(SPAN, n)):
         removed[:, shift:] |= starts[:, :-shift]
     return ~removed
 
 
-def _ranks(generator: np.random.Generator, samples: int, n: int) -> Iterator[tuple[slice, Ints]]:
+def _drawn_orders(generator: np.random.Generator, samples: int, n: int) -> Iterator[tuple[slice, Ints]]:
     """Draw an order of the features for each sample; some samples at a time, because ranks take eight bytes each."""
     size = max(1, block_size(n) // RANK_BYTES)
     for start in range(0, samples, size):

@@ -15,7 +15,7 @@ from safetensors import safe_open
 from whylight.core.errors import ModelError
 from whylight.models.folder import ADAPTER_CONFIG, ADAPTER_WEIGHTS, check_inside, has_tokenizer, quoted, read_object
 from whylight.models.holding import held
-from whylight.models.reading import Read, loading, read
+from whylight.models.reading import Read, loading, read_model
 from whylight.models.unchanged import unchanged
 
 PREFIX = "base_model.model."
@@ -81,10 +81,10 @@ def _read_base(name: str, shapes: dict[str, tuple[int, ...]], folder: Path) -> R
     """Read a base model, with a head of the size that the adapter has; what both lack is refused."""
     tokenizer = folder if has_tokenizer(folder) else None
     try:
-        base = read(name, allow_pickle=False, tokenizer=tokenizer, local_files_only=True)
+        base = read_model(name, allow_pickle=False, tokenizer=tokenizer, local_files_only=True)
         outputs = _outputs(base.model, shapes)
         if outputs not in (None, base.model.config.num_labels):
-            base = read(name, allow_pickle=False, tokenizer=tokenizer, local_files_only=True, num_labels=outputs)
+            base = read_model(name, allow_pickle=False, tokenizer=tokenizer, local_files_only=True, num_labels=outputs)
     except ModelError as error:
         raise ModelError(f"the base model of the adapter {quoted(folder)} is missing or broken: {error}") from error
     absent = [key for key in base.absent if key not in shapes]

@@ -16,7 +16,7 @@ from whylight.models.callable import CallableClassifier, TextFunction
 from whylight.models.chunked import ChunkedClassifier
 from whylight.models.encoder import TransformerClassifier
 from whylight.models.folder import quoted, reason
-from whylight.models.reading import find_folder, read
+from whylight.models.reading import find_folder, read_model
 from whylight.views.classifier import Classifier
 
 BUNDLED = Path(__file__).parent / "bundled" / "sentiment"
@@ -61,7 +61,7 @@ def load(  # noqa: PLR0913  every argument is optional and named
     """
     if head is not None and head not in HEADS:
         raise unknown("head", head, HEADS)
-    names = _label_names(labels)
+    names = _listed_names(labels)
     model = _unwrapped(model)
     if identity is not None and not _is_callable(model):
         raise SettingError("identity= is the name of a callable; a model is known by its weights.")
@@ -85,7 +85,7 @@ def load(  # noqa: PLR0913  every argument is optional and named
     )
 
 
-def _label_names(labels: Iterable[object] | None) -> tuple[str, ...] | None:
+def _listed_names(labels: Iterable[object] | None) -> tuple[str, ...] | None:
     """Return the names of labels, however a user lists them (a scikit-learn model has an array of them)."""
     if isinstance(labels, str):
         raise SettingError(f"labels is a list of names, e.g. ['negative', 'positive'], not the text '{labels}'.")
@@ -157,7 +157,7 @@ def _read_either(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
     folder = find_folder(path)
     if folder is not None and is_adapter(folder):
         return read_adapter(folder)
-    found = read(path, allow_pickle=allow_pickle)
+    found = read_model(path, allow_pickle=allow_pickle)
     if found.absent:
         lacking = ", ".join(found.absent[:3])
         raise ModelError(f"{quoted(path)} is not a trained classifier: its weights lack {lacking}.")

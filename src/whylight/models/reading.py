@@ -67,7 +67,7 @@ def find_folder(path: str) -> Path | None:
     return None
 
 
-def read(
+def read_model(
     path: str,
     *,
     allow_pickle: bool,

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whylight.report.frame import Frame
+from whylight.report.frame import Axes
 
 WIDTH, HEIGHT = 640.0, 380.0
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 66.0, 12.0, 48.0
@@ -75,7 +75,7 @@ class Scatter:
     levels: tuple[Level, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
-    frame: Frame
+    frame: Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def scatter(points: Sequence[Point], levels: Sequence[tuple[str, float]]) -> Sca
     x_low, x_high = widened(min(logs), max(logs), least=0.5)
     heights = [*(v for point in points for v in (point.low, point.high)), *(value for _, value in levels)]
     low, high = widened(min(heights), max(heights), least=1e-3)
-    frame = Frame(WIDTH, HEIGHT, left=LEFT, right=WIDTH - RIGHT, top=TOP, bottom=HEIGHT - BOTTOM, low=low, high=high)
+    frame = Axes(WIDTH, HEIGHT, left=LEFT, right=WIDTH - RIGHT, top=TOP, bottom=HEIGHT - BOTTOM, low=low, high=high)
 
     def across(log: float) -> float:
         return frame.across((log - x_low) / (x_high - x_low))
@@ -122,7 +122,7 @@ def scatter(points: Sequence[Point], levels: Sequence[tuple[str, float]]) -> Sca
     )
 
 
-def duration(seconds: float) -> str:
+def duration_label(seconds: float) -> str:
     """Show a time in the unit that it is best read in."""
     if seconds < 1:
         return f"{seconds * 1000:.3g} ms"
@@ -141,7 +141,7 @@ def _log_ticks(low: float, high: float) -> list[tuple[float, str]]:
     powers = range(math.floor(low), math.ceil(high) + 1)
     for factors in ((1, 2, 5), (1, 3), (1,)):
         logs = [(power + math.log10(factor), factor * 10.0**power) for power in powers for factor in factors]
-        inside = [(log, duration(value)) for log, value in logs if low <= log <= high]
+        inside = [(log, duration_label(value)) for log, value in logs if low <= log <= high]
         if len(inside) <= 7:  # noqa: PLR2004  as many as have room beside each other
             break
     return inside
@@ -179,7 +179,7 @@ def _marks(
             _places(point.name, x, y), key=lambda place: _cost(place[3], taken) + FAR * abs(place[1] - y)
         )
         taken.append(box)
-        tip = f"{point.name}: {point.y:.3f} [{point.low:.3f}, {point.high:.3f}], {duration(point.x)}"
+        tip = f"{point.name}: {point.y:.3f} [{point.low:.3f}, {point.high:.3f}], {duration_label(point.x)}"
         made[number] = Mark(point.name, x, y, *ends[number], label_x, label_y, anchor, label_y != y, tip)
     return tuple(made[number] for number in range(len(spots)))
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Axes:
     """Edges of the drawn part, in the picture's own units, and what they stand for.
 
     Attributes:

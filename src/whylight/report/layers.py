@@ -35,7 +35,7 @@ _TIP = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Shade:
     """A word at a layer: its shade step, and its score in words."""
 
     step: int
@@ -48,7 +48,7 @@ class Band:
 
     layer: int
     peak: str
-    cells: tuple[Cell, ...]
+    cells: tuple[Shade, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def picture(stack: Sequence[Explanation], target: Target) -> Picture:
     scores = np.stack([one.row(target) for one in stack])  # [layers, features]
     words = [" ".join(first.example.show(span).split()) for span in first.spans]
     layers = tuple(int(str(one.provenance.settings["layer"])) for one in stack)
-    cut = _cut(first, words)
+    cut = _blocks_of_words(first, words)
     shown = _strongest_blocks(cut, scores)
     shades = [steps(row, signed=receipt.signed) for row in scores]
     seen: set[int] = set()
@@ -112,7 +112,7 @@ def picture(stack: Sequence[Explanation], target: Target) -> Picture:
             )
             for layer, row, own in reversed(list(zip(layers, scores, shades, strict=True)))
         )
-        labels = tuple(_shortened(words[i], LONGEST) for i in places)
+        labels = tuple(_shortened_word(words[i], LONGEST) for i in places)
         blocks.append(Block(part, part not in seen, _direction(labels), labels, bands))
         seen.add(part)
     return Picture(
@@ -129,7 +129,7 @@ def picture(stack: Sequence[Explanation], target: Target) -> Picture:
     )
 
 
-def _cut(explanation: Explanation, words: Sequence[str]) -> list[Ints]:
+def _blocks_of_words(explanation: Explanation, words: Sequence[str]) -> list[Ints]:
     """Cut the features of each part, in reading order, into blocks of about equal width."""
     widths = np.asarray([max(GAP, min(cell_len(word), LONGEST)) + GAP for word in words])
     blocks: list[Ints] = []
@@ -154,10 +154,10 @@ def _strongest_blocks(blocks: list[Ints], scores: Floats) -> list[Ints]:
 
 def _cells(
     places: Ints, words: Sequence[str], layer: int, row: Floats, shades: Sequence[int], *, signed: bool
-) -> tuple[Cell, ...]:
+) -> tuple[Shade, ...]:
     score = "+.6g" if signed else ".6g"
     return tuple(
-        Cell(shades[i], f"{_shortened(words[i], _TIP)} · layer {layer} · {format(float(row[i]), score)}")
+        Shade(shades[i], f"{_shortened_word(words[i], _TIP)} · layer {layer} · {format(float(row[i]), score)}")
         for i in places
     )
 
@@ -170,10 +170,10 @@ def _peak(row: Floats, *, signed: bool) -> str:
 def _listed(words: Sequence[str], row: Floats, *, signed: bool) -> tuple[tuple[str, str], ...]:
     peak = float(np.abs(row).max(initial=0.0))
     order = [int(i) for i in np.argsort(-np.abs(row), kind="stable")[:LISTED] if row[i] != 0]
-    return tuple((_shortened(words[i], _TIP), shown_score(float(row[i]), peak=peak, signed=signed)) for i in order)
+    return tuple((_shortened_word(words[i], _TIP), shown_score(float(row[i]), peak=peak, signed=signed)) for i in order)
 
 
-def _shortened(word: str, longest: int) -> str:
+def _shortened_word(word: str, longest: int) -> str:
     return word if len(word) <= longest else f"{word[: longest - 1]}\u2026"
 
 

@@ -32,7 +32,7 @@ def fragment(explanations: Sequence[Explanation]) -> str:
     return environment().get_template("fragment.html").render(page_variables(cards(explanations)))
 
 
-def write(path: str | Path, html: str) -> None:
+def write_page(path: str | Path, html: str) -> None:
     """Write a page to a file, which at every moment holds either its old content or all of the new one.
 
     Args:

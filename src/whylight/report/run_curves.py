@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whylight.core.arrays import Floats
-from whylight.report.frame import Frame
+from whylight.report.frame import Axes
 from whylight.store.tables import HUMAN, RANDOM, Row
 
 TICKS = (0.0, 0.05, 0.2, 0.5, 1.0)
@@ -41,7 +41,7 @@ class Panels:
     panels: tuple[Panel, ...]
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
-    frame: Frame
+    frame: Axes
 
 
 def curve_panels(curves: Iterable[Row]) -> list[Panels]:
@@ -74,7 +74,7 @@ def _means(points: Points) -> dict[str, Means]:
 def _panels(remover: str, shares: Sequence[float], means: Mapping[str, Means]) -> Panels:
     every = np.concatenate([np.concatenate(own) for own in means.values()])
     low, high = min(0.0, float(every.min())), max(float(every.max()), 1e-6)
-    frame = Frame(width=220, height=130, left=30, right=204, top=8, bottom=108, low=low, high=high)
+    frame = Axes(width=220, height=130, left=30, right=204, top=8, bottom=108, low=low, high=high)
 
     def across(share: float) -> float:
         return frame.across(float(np.sqrt(share)))

@@ -39,7 +39,7 @@ class Highlight:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AskedLabel:
     """One label of a text, whether the model was right about it, and what every method says of it at each layer."""
 
     label: str
@@ -63,7 +63,7 @@ class Shown:
     name: str
     mean: float
     brief: bool
-    questions: tuple[Question, ...]
+    questions: tuple[AskedLabel, ...]
     more: int
 
 
@@ -82,11 +82,11 @@ def best_and_worst(run: Run, metric: str) -> tuple[list[Shown], list[Shown]]:
         if row["example_id"] in rows:
             rows[row["example_id"]].append(row)
     scores = [row for row in run.scores if row["column"] == metric and row["example_id"] in rows]
-    first, second = ([_shown(rows[key], scores, key, means[key]) for key in keys] for keys in (best, worst))
+    first, second = ([_shown_text(rows[key], scores, key, means[key]) for key in keys] for keys in (best, worst))
     return first, second
 
 
-def _shown(rows: Sequence[Row], scores: Iterable[Row], key: str, mean: float) -> Shown:
+def _shown_text(rows: Sequence[Row], scores: Iterable[Row], key: str, mean: float) -> Shown:
     values = {
         (row["target"], row["method"]): row["value"]
         for row in scores
@@ -103,7 +103,7 @@ def _shown(rows: Sequence[Row], scores: Iterable[Row], key: str, mean: float) ->
     )
 
 
-def _question(rows: Sequence[Row], target: int, values: dict[tuple[int, str], float]) -> Question:
+def _question(rows: Sequence[Row], target: int, values: dict[tuple[int, str], float]) -> AskedLabel:
     own = [row for row in rows if row["target"] == target]
     marked = [row for row in rows if row["method"] == HUMAN]
     # What people marked for another label stands here only if it has no place of its own: the model was wrong.
@@ -112,7 +112,7 @@ def _question(rows: Sequence[Row], target: int, values: dict[tuple[int, str], fl
     said = [explanation_of(row) for row in own]
     layers = {one.provenance.method for one in stacked(said)}
     ordered = [*human, *(row for row in own if row["method"] != HUMAN and row["method"] not in layers)]
-    return Question(
+    return AskedLabel(
         own[0]["label"],
         _state(own),
         tuple(_highlight(row, values.get((target, row["method"])), target=target) for row in ordered),

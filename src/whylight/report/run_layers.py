@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from whylight.report.charts import ticks, widened
-from whylight.report.frame import Frame
+from whylight.report.frame import Axes
 from whylight.run.summary import Cell, Summary
 from whylight.store.tables import RANDOM, Row
 
@@ -50,7 +50,7 @@ class Depths:
     chance: float | None
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
-    frame: Frame
+    frame: Axes
 
 
 def layers_of(explanations: Iterable[Row]) -> Layers:
@@ -63,7 +63,7 @@ def layers_of(explanations: Iterable[Row]) -> Layers:
     return {method: dict(sorted(own.items())) for method, own in found.items()}
 
 
-def gathered(methods: Sequence[str], layers: Layers) -> list[str]:
+def named_once(methods: Sequence[str], layers: Layers) -> list[str]:
     """Name each method once, with the range of its layers where it has several."""
     of = {
         name: f"{method} (layers {min(own)} to {max(own)})" for method, own in layers.items() for name in own.values()
@@ -83,7 +83,7 @@ def depths(summary: Summary, metric: str, layers: Layers) -> Depths | None:
     chance = cells[RANDOM].mean if RANDOM in cells else None
     heights = [*(v for cell in every for v in (cell.low, cell.high)), *([] if chance is None else [chance])]
     low, high = widened(min(heights), max(heights), least=1e-3)
-    frame = Frame(width=260, height=160, left=40, right=248, top=10, bottom=136, low=low, high=high)
+    frame = Axes(width=260, height=160, left=40, right=248, top=10, bottom=136, low=low, high=high)
     last = max(layer for own in known.values() for layer in own)
 
     def across(layer: int) -> float:

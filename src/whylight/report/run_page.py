@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whylight.report.charts import Point, Scatter, duration, scatter
+from whylight.report.charts import Point, Scatter, duration_label, scatter
 from whylight.report.renderers import Noun, common_noun, styles_of
 from whylight.report.run_curves import curve_panels
 from whylight.report.run_examples import best_and_worst
-from whylight.report.run_layers import Layers, depths, gathered, layers_of
-from whylight.report.run_rows import BASELINES, Run, choose_metric, data_of, higher_is_better, number, read
+from whylight.report.run_layers import Layers, depths, layers_of, named_once
+from whylight.report.run_rows import BASELINES, Run, choose_metric, data_of, higher_is_better, number, read_run
 from whylight.report.run_tables import agreement, split_tables, table
 from whylight.report.templating import environment
 from whylight.run.compare import CLEAR, FEWEST_TEXTS
@@ -27,7 +27,7 @@ Facts = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class RunReceipt:
     """How one method or metric was run, as names and values to show."""
 
     name: str
@@ -35,7 +35,7 @@ class Receipt:
     facts: Facts
 
 
-def page(folder: Path, *, quality: str | None = None) -> str:
+def run_page(folder: Path, *, quality: str | None = None) -> str:
     """Return a complete HTML document about a run.
 
     Args:
@@ -46,7 +46,7 @@ def page(folder: Path, *, quality: str | None = None) -> str:
         InputError: The folder holds no run, or nothing is finished in it.
         SettingError: The run has no such metric.
     """
-    run = read(folder)
+    run = read_run(folder)
     metric = choose_metric(run, quality)
     whole = table(run.explanations, run.scores)
     best, worst = ([], []) if metric is None else best_and_worst(run, metric)
@@ -78,7 +78,7 @@ def page(folder: Path, *, quality: str | None = None) -> str:
         "any_unsigned": not all(run.methods.values()),
         "method_receipts": _method_receipts(run, noun),
         "metric_receipts": [*_metric_receipts(run), *_corpus_receipts(run, corpus)],
-        "duration": duration,
+        "duration": duration_label,
         "number": number,
         "few": FEWEST_TEXTS,
         "columns": COLUMNS,
@@ -92,7 +92,7 @@ def _facts(run: Run, data: str, layers: Layers, noun: Noun) -> Facts:
         ("model", str(asked.get("model", "unknown"))),
         ("data", data),
         (noun.many, f"{run.texts:,}"),
-        ("methods", ", ".join(gathered([method for method in run.methods if method not in BASELINES], layers))),
+        ("methods", ", ".join(named_once([method for method in run.methods if method not in BASELINES], layers))),
         ("held against", ", ".join(method for method in run.methods if method in BASELINES)),
         ("removed means", ", ".join(asked.get("removers", ()))),
         ("unit", str(asked.get("unit", "unknown"))),
@@ -116,7 +116,7 @@ def _chart(summary: Summary, metric: str, layers: Layers) -> Scatter | None:
     return scatter(points, levels) if points else None
 
 
-def _method_receipts(run: Run, noun: Noun) -> list[Receipt]:
+def _method_receipts(run: Run, noun: Noun) -> list[RunReceipt]:
     """Return how each method was run; rows are gone through once."""
     names = {"unit": "unit", "remover": "remover", "score space": "score_space"}
     settings: dict[str, dict[str, None]] = defaultdict(dict)
@@ -130,42 +130,42 @@ def _method_receipts(run: Run, noun: Noun) -> list[Receipt]:
             notes[row["method"]][note].add(row["example_id"])
     receipts = []
     for method in run.methods:
-        facts = _settings((method, text) for text in settings[method])
+        facts = _settings_once((method, text) for text in settings[method])
         facts += [(name, ", ".join(used[method, column])) for name, column in names.items()]
         facts += [
             (f"note on {len(of):,} {noun.one if len(of) == 1 else noun.many}", note)
             for note, of in notes[method].items()
         ]
-        receipts.append(Receipt(method, "what people marked" if method == "human" else "", facts))
+        receipts.append(RunReceipt(method, "what people marked" if method == "human" else "", facts))
     return receipts
 
 
-def _metric_receipts(run: Run) -> list[Receipt]:
+def _metric_receipts(run: Run) -> list[RunReceipt]:
     receipts = []
     for metric in run.metrics:
         rows = [row for row in run.scores if row["column"] == metric]
-        facts = _settings(dict.fromkeys((row["method"], row["settings"]) for row in rows))
+        facts = _settings_once(dict.fromkeys((row["method"], row["settings"]) for row in rows))
         for name, column in (("remover", "remover"), ("score space", "score_space")):
             used = dict.fromkeys(row[column] for row in rows if row[column] is not None)
             facts += [(name, ", ".join(used))] if used else []
         undefined = sum(row["value"] is None or not math.isfinite(row["value"]) for row in rows)
         facts += [("values", f"{len(rows):,}")]
         facts += [("of them undefined, left out", f"{undefined:,}")] if undefined else []
-        receipts.append(Receipt(metric, metric_of(metric).summary, facts))
+        receipts.append(RunReceipt(metric, metric_of(metric).summary, facts))
     return receipts
 
 
-def _corpus_receipts(run: Run, corpus: Summary | None) -> list[Receipt]:
+def _corpus_receipts(run: Run, corpus: Summary | None) -> list[RunReceipt]:
     """Say how the metrics over all words were run, from what the run stored."""
     measured = () if corpus is None else corpus.metrics
     return [
-        Receipt(spec.name, spec.summary, [(name, _shown(value)) for name, value in settings.items()])
+        RunReceipt(spec.name, spec.summary, [(name, _shown_setting(value)) for name, value in settings.items()])
         for spec, settings in measures_of(run.asked)
         if spec.name in measured
     ]
 
 
-def _settings(stored: Iterable[tuple[str, str | None]]) -> Facts:
+def _settings_once(stored: Iterable[tuple[str, str | None]]) -> Facts:
     """Return every setting once; one that differs between methods (a tuned boundary) with whose it is.
 
     Args:
@@ -174,11 +174,11 @@ def _settings(stored: Iterable[tuple[str, str | None]]) -> Facts:
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for method, text in stored:
         for name, value in _parsed(text).items():
-            found[name][_shown(value)].append(method)
+            found[name][_shown_setting(value)].append(method)
     return [(name, _one_or_each(values)) for name, values in found.items()]
 
 
-def _shown(value: object) -> str:
+def _shown_setting(value: object) -> str:
     if value is None:
         return "none"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

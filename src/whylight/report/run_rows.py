@@ -55,7 +55,7 @@ class Data:
     notes: tuple[str, ...]
 
 
-def read(folder: Path) -> Run:
+def read_run(folder: Path) -> Run:
     """Read the tables of a run.
 
     Raises:
@@ -75,11 +75,11 @@ def read(folder: Path) -> Run:
     for row in stored.explanations:
         methods[row["method"]] = methods.get(row["method"], False) or row["signed"]
         texts.add(row["example_id"])
-    tables = stored.explanations, _named(stored.scores), stored.curves, stored.tuning
+    tables = stored.explanations, _with_columns(stored.scores), stored.curves, stored.tuning
     return Run(stored.about, stored.about.asked, *tables, methods, len(texts))
 
 
-def _named(scores: Iterable[Row]) -> list[Row]:
+def _with_columns(scores: Iterable[Row]) -> list[Row]:
     """Add the column that each row belongs to."""
     known = list(scores)
     names = column_names(dict.fromkeys(map(measure_of, known)))

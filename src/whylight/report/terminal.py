@@ -29,31 +29,31 @@ def render(explanations: Sequence[Explanation], *, console: Console, evidence: i
     """
     all_cards = cards(explanations, evidence=evidence)
     for number, card in enumerate(all_cards, start=1):
-        _card(card, console, place=f"{number}/{len(all_cards)}  " if len(all_cards) > 1 else "")
+        _print_card(card, console, place=f"{number}/{len(all_cards)}  " if len(all_cards) > 1 else "")
     rows = [row for card in all_cards for section in card.sections for row in section.rows]
     if rows:
         coloured = console.color_system is not None and not console.no_color
         noun = common_noun([row.kind for row in rows])
-        _print(console, _legend(rows, noun, coloured=coloured))
+        _print_line(console, _legend(rows, noun, coloured=coloured))
 
 
-def _card(card: Card, console: Console, *, place: str) -> None:
+def _print_card(card: Card, console: Console, *, place: str) -> None:
     heading = Text().append(place, style="dim").append(f"{one_line(card.label)} {card.probability}", style="bold")
     if card.others:
         heading.append(f" and {card.others} more label{'s' if card.others > 1 else ''}")
-    _print(console, heading.append(f"  {one_line(card.model)}", style="dim"))
+    _print_line(console, heading.append(f"  {one_line(card.model)}", style="dim"))
     for note in card.notes:
-        _print(console, Text(f"note: {one_line(note)}", style="dim"), indent=2)
+        _print_line(console, Text(f"note: {one_line(note)}", style="dim"), indent=2)
     console.print()
     for section in card.sections:
         if section.label is None and section.decisions:
             labels = ", ".join(f"{one_line(label)} ({_decision(one)})" for label, one in section.decisions)
-            _print(console, Text(f"labels: {labels}", style="dim"), indent=2)
+            _print_line(console, Text(f"labels: {labels}", style="dim"), indent=2)
         for row in section.rows:
-            _row(row, section, console, manner=card.manner)
+            _print_row(row, section, console, manner=card.manner)
 
 
-def _row(row: Row, section: Section, console: Console, *, manner: Manner) -> None:
+def _print_row(row: Row, section: Section, console: Console, *, manner: Manner) -> None:
     heading = Text(one_line(row.method), style="bold")
     if row.caption:
         heading.append(f" ({one_line(row.caption)})", style="not bold dim")
@@ -61,10 +61,10 @@ def _row(row: Row, section: Section, console: Console, *, manner: Manner) -> Non
     heading.append(f": {about}", style="not bold")
     if row.same and section.label is not None:
         heading.append(f" [{SAME}]", style="not bold dim")
-    _print(console, heading, indent=2)
+    _print_line(console, heading, indent=2)
     width = console.width - 4
     for line in (*row.lines(manner, width=width), *_lists(row, width=width)):
-        _print(console, line, indent=4)
+        _print_line(console, line, indent=4)
     console.print()
 
 
@@ -115,7 +115,7 @@ def _legend(rows: Sequence[Row], noun: Noun, *, coloured: bool) -> Text:
     return legend.append(f"; full colour = strongest {noun.feature} of its row" if coloured else "")
 
 
-def _print(console: Console, text: Text, *, indent: int = 0) -> None:
+def _print_line(console: Console, text: Text, *, indent: int = 0) -> None:
     """Print a text wrapped and indented, without the trailing spaces that a padded block would have."""
     for line in text.wrap(console, max(20, console.width - indent), overflow="fold"):
         line.rstrip()

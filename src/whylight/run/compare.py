@@ -15,7 +15,7 @@ import numpy as np
 from whylight.core.arrays import Floats
 from whylight.core.errors import InputError, unknown
 from whylight.core.registry import METRICS
-from whylight.run.summary import Cell, Measure, blocks, interval, measure_of
+from whylight.run.summary import Cell, Measure, draw_sizes, interval, measure_of
 from whylight.store.tables import Row
 
 FLIPS = 10_000
@@ -102,7 +102,7 @@ def _compared(measure: Measure, differences: Floats, *, seed: int) -> Comparison
     metric, remover = measure
     higher = bool(METRICS[metric].facts["higher_is_better"])
     generator = np.random.default_rng(seed)
-    signs = (generator.choice((-1.0, 1.0), size=size) for size in blocks(FLIPS, len(differences)))
+    signs = (generator.choice((-1.0, 1.0), size=size) for size in draw_sizes(FLIPS, len(differences)))
     least = abs(differences.sum()) - 1e-12
     larger = sum(int((np.abs(own @ differences) >= least).sum()) for own in signs)
     better = differences if higher else -differences

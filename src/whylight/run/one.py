@@ -201,13 +201,13 @@ def _measured(
     for remover, game in own_games.items():
         for spec, settings in plan.metrics_on(Game):
             value = float(spec.function(one, game, **settings)[0])
-            yield _row(spec.name, settings, value, name, remover=remover, space=space)
+            yield _score_row(spec.name, settings, value, name, remover=remover, space=space)
     for spec, settings in plan.metrics_on(Rationale) if rationale is not None else []:
         own = _with_boundary(settings, plan, name)
-        yield _row(spec.name, own, float(spec.function(one, rationale, **own)[0]), name)
+        yield _score_row(spec.name, own, float(spec.function(one, rationale, **own)[0]), name)
     for spec, settings in plan.metrics_on(None) if own_games else []:
         own = _with_boundary(settings, plan, name)
-        yield _row(spec.name, own, float(spec.function(one, **own)[0]), name)
+        yield _score_row(spec.name, own, float(spec.function(one, **own)[0]), name)
 
 
 def _curves(one: Explanation, games: dict[str, Game], plan: Plan) -> Iterator[Row]:
@@ -230,7 +230,7 @@ def _with_boundary(settings: Settings, plan: Plan, method: str) -> Settings:
     return {**settings, "boundary": plan.boundaries.get((method, scaling_of(settings)), 0.0)}
 
 
-def _row(
+def _score_row(
     metric: str, settings: Settings, value: float, method: str, *, remover: str | None = None, space: str | None = None
 ) -> Row:
     own = json.dumps(settings, sort_keys=True)

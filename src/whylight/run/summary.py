@@ -119,12 +119,14 @@ def metric_of(column: str) -> Spec:
 def interval(values: Floats, *, seed: int = 0) -> Cell:
     """Return the mean of values and the percentile bootstrap interval over them."""
     generator = np.random.default_rng(seed)
-    means = [values[generator.integers(len(values), size=size)].mean(axis=1) for size in blocks(RESAMPLES, len(values))]
+    means = [
+        values[generator.integers(len(values), size=size)].mean(axis=1) for size in draw_sizes(RESAMPLES, len(values))
+    ]
     low, high = np.percentile(np.concatenate(means), TAILS)
     return Cell(float(values.mean()), float(low), float(high), len(values))
 
 
-def blocks(resamples: int, texts: int) -> list[tuple[int, int]]:
+def draw_sizes(resamples: int, texts: int) -> list[tuple[int, int]]:
     """Return sizes of draws that are made one after the other, as all at once would be, but in bounded memory."""
     most = max(1, BLOCK // max(1, texts))
     return [(min(most, resamples - start), texts) for start in range(0, resamples, most)]

@@ -21,7 +21,7 @@ FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
 
 
 @contextmanager
-def opened(folder: Path, identity: Identity) -> Iterator[optuna.Study]:
+def opened_study(folder: Path, identity: Identity) -> Iterator[optuna.Study]:
     """Open the study of a folder, silently; what was running when it was last left is marked as failed."""
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -41,7 +41,7 @@ from whylight.training.search import (
     validation_number,
 )
 from whylight.training.train import identity_of, open_start, selection_of, train
-from whylight.training.trials import FINISHED, opened
+from whylight.training.trials import FINISHED, opened_study
 
 # isort: split
 import optuna  # after `search`, which says in a sentence that it is not installed
@@ -134,7 +134,7 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
     with (
         claimed_by_one(folder),
         interruptible(folder),
-        opened(folder, identity) as study,
+        opened_study(folder, identity) as study,
         _bar(trials, shown=progress) as moved,
     ):
         run = _Run(study, folder, identity.contents, recipe, space, minimised, fit, moved)
