@@ -34,7 +34,7 @@ PUBLISHED_STEP = 2
 
 
 def target_rows(explanation: Explanation) -> Floats:
-    """Return one row of scores a target, `[targets, features]`; targets that share a row each get it."""
+    """Return one row of scores per target, `[targets, features]`; targets that share a row each get it."""
     return np.stack([explanation.row(target) for target in explanation.targets])
 
 
