@@ -130,7 +130,7 @@ def test_other_refusals() -> None:
 
 def test_a_model_that_does_not_say_how_deep_it_is_is_refused() -> None:
     clf = tiny.classifier("bert")
-    clf._config = object()
+    clf.network.config = object()
     with pytest.raises(IncompatibleError, match=r"how many layers .*, which a Hugging Face classifier does not say"):
         wl.explain(clf, TEXT, method="attention", layer="all")
 

@@ -142,8 +142,8 @@ def test_a_number_that_rounds_to_nothing_has_no_sign() -> None:
 
 def test_the_page_needs_no_deep_learning_library(folder: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from whylight.report.run_page import page; "
-        f"page(Path({str(folder)!r})); print(*{{'torch', 'transformers', 'matplotlib'}} & sys.modules.keys())"
+        "import sys; from pathlib import Path; from whylight.report.run_page import run_page; "
+        f"run_page(Path({str(folder)!r})); print(*{{'torch', 'transformers', 'matplotlib'}} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.split() == []

@@ -108,7 +108,7 @@ def test_the_token_that_a_sequence_to_sequence_model_reads_is_never_put_in_or_ta
         rows = bound(remover)(window, np.zeros((1, 30), dtype=bool)).batch
         assert int((rows.ids[0, : rows.lengths[0]] == clf.model.config.eos_token_id).sum()) == ends
     clf.model.config.eos_token_id = clf.tokenizer.unk_token_id
-    assert "unk" not in clf._find_replacements()
+    assert "unk" not in clf.network._find_replacements()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from whylight.core.text import Span, Text
 from whylight.explaining import provide
 from whylight.explaining.case import open_case
 from whylight.explaining.evaluate import measure
-from whylight.models import chunked, rules
+from whylight.models import chunked_outcomes, rules
 from whylight.models.frozen import frozen
 from whylight.models.load import load
 from whylight.models.networks.plm_ca import cut_chunks
@@ -163,7 +163,7 @@ def test_little_memory_changes_no_number(architecture: str, memory: int, monkeyp
     encoded = quick.encode(clf, TEXT)
     keep = coalitions(encoded.n_features)
     expected = clf.outcomes(encoded, removal=bound("delete"), cache={}, meter=Meter())(keep)
-    monkeypatch.setattr(chunked, "SUMMARY_BYTES", memory)
+    monkeypatch.setattr(chunked_outcomes, "SUMMARY_BYTES", memory)
     cache = BoundedCache(limit=memory)
     outcomes = clf.outcomes(encoded, removal=bound("delete"), cache=cache, meter=Meter())
     np.testing.assert_allclose(outcomes(keep), expected, atol=1e-12)

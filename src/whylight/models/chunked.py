@@ -3,70 +3,46 @@
 A document is one row of up to `max_tokens` tokens, which the network encodes in chunks and reads through the labels'
 attention. The views use that chunks do not see each other:
 
-- A game encodes each distinct variant of a chunk once, keeps the summaries of the labels that are looked at, and puts
-  documents together from them, exactly. Leaving out each of N words in turn encodes N chunks and not N documents.
+- A game encodes each distinct variant of a chunk once (`models/chunked_outcomes.py`).
 - Gradients are of the whole document, and are taken a few chunks at a time.
-- Attention is the label's own, one row a target.
+- Attention is the label's own, one row per target.
 
 A row, in the sense of receipts, is a chunk: `forward_passes` counts the distinct chunks that were encoded.
-Cost: memory for summaries is bounded by the cache of the case. Where so many labels are wanted at once that the
-summaries of one document would not fit, they are read in blocks, each of which encodes the document anew.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from whylight.core.arrays import Bools, Floats
+from whylight.core.arrays import Floats
 from whylight.core.encoded import Encoded, Long, Unit
-from whylight.core.errors import ModelError
+from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
 from whylight.core.text import Text
-from whylight.models import heads, readings, rules, tracing
-from whylight.models.chunk_variants import NOTHING, Chunk, Shelf, chunks_of, variants_of
+from whylight.models import anatomy, heads, readings, rules, tracing, trial
+from whylight.models.batching import Company, Engine
 from whylight.models.chunked_document import Document, DocumentGradientView, document_of
-from whylight.models.encoder import TransformerClassifier, one_row
+from whylight.models.chunked_outcomes import ChunkedOutcomes, every_label
 from whylight.models.frozen import frozen
-from whylight.models.lookups import zeroed_embeddings
-from whylight.models.networks import summaries
-from whylight.models.networks.summaries import HEADER
+from whylight.models.token_network import TokenNetwork
 from whylight.models.unchanged import unchanged
 from whylight.views.batch import Removal
-from whylight.views.cache import BoundedCache, Cache
-from whylight.views.classifier import Outcomes, Request
+from whylight.views.cache import Cache
+from whylight.views.classifier import Offers, Outcomes, Request, game_of
+from whylight.views.game import Game
 from whylight.views.gradient import GradientView
 from whylight.views.layers import Recorded
 from whylight.views.meter import Meter
-from whylight.views.tokens import TokenBatch, TokenWindow, one_window
+from whylight.views.soft import SoftGame, soft_game_of
+from whylight.views.tokens import TokenBatch, TokenWindow, one_window, segment_row
 from whylight.views.trace import LabelTraceView, TraceView
-
-SUMMARY_BYTES = 2**28
-"""Memory for the variants of chunks that are laid out together."""
-TOKEN_BYTES = 40
-"""What the ids, types and keys of one token of a variant take."""
+from whylight.views.view import View
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Reading:
-    """What is asked of one row of a document.
-
-    Attributes:
-        chunks: The chunks of the row.
-        removal: What "removed" means.
-        shelf: Where summaries of the wanted labels lie.
-        meter: Where chunks are counted.
-    """
-
-    chunks: list[Chunk]
-    removal: Removal
-    shelf: Shelf
-    meter: Meter
-
-
-class ChunkedClassifier(TransformerClassifier):
+class ChunkedClassifier:
     """A PLM-CA network with its tokenizer.
 
     Args:
@@ -78,15 +54,48 @@ class ChunkedClassifier(TransformerClassifier):
     """
 
     kind = "a PLM-CA classifier"
+    reads = Text.kind
+    score_spaces: tuple[ScoreSpace, ...] = SCORE_SPACES
+
+    def __init__(self, model: Any, tokenizer: Any, *, labels: Labels, identity: str, limit: int) -> None:  # noqa: ANN401
+        self.network = TokenNetwork(model, tokenizer, limit=limit)
+        self.model, self.tokenizer, self.limit = model, tokenizer, limit
+        self.architecture = self.network.architecture
+        self.labels = labels
+        self.identity = identity
+        self._findings = trial.Findings(self)
+        self.engine = Engine(self.batch_logits, budget=self.network.token_budget, company=lambda: self.company)
+        self._outcomes = ChunkedOutcomes(self.network, self.engine, labels.head, identity)
+        self.offers: Offers = {
+            Game: partial(game_of, self),
+            GradientView: self.gradient_view,
+            SoftGame: self.soft_game,
+            TraceView: self.trace_view,
+        }
 
     @property
     def n_layers(self) -> int:
         """Layers of the encoder, below the labels' attention."""
         return int(self.model.config.encoder.num_hidden_layers)
 
+    @property
+    def removers(self) -> tuple[str, ...]:
+        """The removers that work on it, default first."""
+        return self.network.removers
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """What the tokenizer returns and the model takes."""
+        return self.network.keys
+
+    @property
+    def company(self) -> Company:
+        """Which rows may share a batch; found out by trying."""
+        return self._findings.company
+
     def encode(self, example: Text, *, unit: Unit, long: Long) -> Encoded:
         """Cut an example into features and documents, which are read in chunks."""
-        encoded = super().encode(example, unit=unit, long=long)
+        encoded = self.network.encode(example, unit=unit, long=long)
         size = int(self.model.config.chunk_size)
         rows = tuple(replace(one, chunk_size=size) for one in encoded.windows if isinstance(one, TokenWindow))
         count = sum(len(row.cut(size)) for row in rows)
@@ -97,33 +106,21 @@ class ChunkedClassifier(TransformerClassifier):
         self, encoded: Encoded, *, removal: Removal, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
     ) -> Outcomes:
         """Return the function from coalitions to logits; chunks that coalitions share are encoded once."""
-        rows = [window for window in encoded.windows if isinstance(window, TokenWindow)]
-        documents = [chunks_of(row, self.model.config.chunk_size) for row in rows]
-        labels = self._every_label if columns is None or self.labels.head == "binary" else tuple(columns)
-        blocks = self._blocks_of(labels, max(map(len, documents)), meter)
+        return self._outcomes.of(encoded, removal=removal, cache=cache, meter=meter, columns=columns)
 
-        def outcomes(keep: Bools) -> Floats:
-            logits = np.zeros((len(keep), len(labels)))
-            with unchanged(self.model), torch.inference_mode():
-                for chunks in documents:
-                    for some in blocks:
-                        # what does not fit together must not fill the cache: the next block would drop it again
-                        own = cache if len(blocks) == 1 else BoundedCache(SUMMARY_BYTES)
-                        reading = _Reading(chunks, removal, Shelf(own, labels[some]), meter)
-                        logits[:, some] += self._logits_of(reading, keep)
-            return self._columns(logits / len(documents), columns)
-
-        return outcomes
+    def soft_game(self, segment: Encoded, request: Request) -> SoftGame:
+        """Look at one window as a function of how far each feature is present."""
+        return soft_game_of(self.gradient_view(segment, request), segment, request)
 
     def gradient_view(self, segment: Encoded, request: Request) -> GradientView:
         """Look at a whole document as a function of its word embeddings."""
         document = self._document(segment, request)
-        inputs = self._embed(one_window(segment).ids)
+        inputs = self.network.embed(one_window(segment).ids)
         return DocumentGradientView(
             document,
             inputs,
-            baselines=self._baselines(segment, inputs),
-            positions=self._positions(segment, request),
+            baselines=self.network.baselines(segment, inputs),
+            positions=self.network.positions(segment, request),
             rules={"rescale": rules.rescale, "frozen": frozen},
             row_limit=max(1, self.engine.budget // len(inputs)),
             meter=request.meter,
@@ -167,64 +164,39 @@ class ChunkedClassifier(TransformerClassifier):
             attention[0, own].detach(),
             label_gradient=gradient,
             encoder_attention=layers,
-            positions=self._positions(segment, request),
+            positions=self.network.positions(segment, request),
             recorded=recorded,
         )
 
-    def _logits_of(self, reading: _Reading, keep: Bools) -> Floats:
-        """Return the logits `[coalitions, labels]` of one row under many coalitions."""
-        variant = len(reading.shelf.labels) * self._summary_bytes + TOKEN_BYTES * self.model.config.chunk_size
-        step = max(1, SUMMARY_BYTES // (len(reading.chunks) * variant))
-        parts = [self._logits_of_some(reading, keep[start : start + step]) for start in range(0, len(keep), step)]
-        logits = np.concatenate([np.empty((0, len(reading.shelf.labels))), *parts])
-        if not np.isfinite(logits).all():
-            raise ModelError(f"the model '{self.identity}' returned a logit that is not a finite number.")
-        return logits
+    def contents(self) -> Mapping[str, str]:
+        """Return hashes of weights, configuration and tokenizer, and of how the model is asked."""
+        return self.network.contents(self.labels)
 
-    def _logits_of_some(self, reading: _Reading, keep: Bools) -> Floats:
-        shelf = reading.shelf
-        rows, place = variants_of(reading.chunks, keep, reading.removal)
-        keys = rows.keys()
-        wanted = shelf.to_compute(keys)
-        forward = partial(self._summarise, labels=self._tensor(wanted))
-        found = self.engine.answers(rows, keys, known=shelf.find, meter=reading.meter, forward=forward)
-        answers = {key: answer if answer.columns else answer._replace(columns=wanted) for key, answer in found.items()}
-        shelf.keep(answers)
-        row_of = {key: row for row, key in enumerate(answers)}
-        rows_of_places = np.asarray([*(row_of[key] for key in keys), NOTHING])  # place -1 finds the last
-        table = torch.as_tensor(shelf.table(answers.values(), width=HEADER + self.model.decoder.width))
-        merged = summaries.merge_rows(table, torch.as_tensor(rows_of_places[place]))
-        logits: Tensor = self.model.decoder.answer_summary(merged.to(self.model.device), self._tensor(shelf.labels))
-        return np.asarray(logits.double().cpu().numpy())
+    def layers_obstacle(self, *, post_norm: bool) -> str | None:
+        """Return why the layers of this model cannot be recorded, or None if they can."""
+        return anatomy.anatomy_obstacle(self.model, post_norm=post_norm)
 
-    def _summarise(self, rows: TokenBatch, *, labels: Tensor) -> Floats:
-        """Encode one batch of chunks, and keep what they contribute to labels, `[chunks, labels, 2 + width]`."""
-        device = self.model.device
-        ids, types = (torch.as_tensor(np.ascontiguousarray(part), device=device) for part in (rows.ids, rows.types))
-        mask = torch.arange(ids.shape[1], device=device) < torch.as_tensor(rows.lengths, device=device)[:, None]
-        with zeroed_embeddings(self.model, rows.zeroed):
-            filled = ids.masked_fill(~mask, self.model.config.pad_token_id or 0)
-            hidden = self.model.encode_chunks(filled, mask, types if self._takes_types else None)
-        summary = self.model.decoder.summarise(hidden, mask, labels=labels, block=self.model.config.label_block)
-        return np.asarray(summary.cpu().numpy())
+    def finding(self, view: type[View]) -> str | None:
+        """Return what is wrong with a kind of view of this model, or None; found out by trying, once."""
+        return self._findings.about(view)
 
-    def _blocks_of(self, labels: tuple[int, ...], n_chunks: int, meter: Meter) -> list[slice]:
-        """Divide labels such that the summaries of one document fit into memory."""
-        step = max(1, SUMMARY_BYTES // (n_chunks * self._summary_bytes))
-        blocks = [slice(start, start + step) for start in range(0, len(labels), step)]
-        if len(blocks) > 1:
-            meter.notes.append(f"labels were read in {len(blocks)} blocks, each of which encodes the text anew")
-        return blocks
+    def batch_logits(self, rows: TokenBatch) -> Floats:
+        """Run one batch without gradient."""
+        return self.network.label_logits(rows, head=self.labels.head, identity=self.identity)
+
+    def with_model(self, model: Any, *, identity: str) -> "ChunkedClassifier":  # noqa: ANN401
+        """Return the same classifier on another model of the same shape."""
+        return ChunkedClassifier(model, self.tokenizer, labels=self.labels, identity=identity, limit=self.limit)
 
     def _document(self, segment: Encoded, request: Request) -> Document:
         def scores(logits: Tensor) -> Tensor:
             own = heads.scores(heads.columns(logits, self.labels.head), self.labels.head, request.space)
             return own if self._apart(request) else own[:, request.columns]
 
-        labels = request.columns if self._apart(request) else self._every_label
+        labels = request.columns if self._apart(request) else every_label(self.network)
         budget = self.engine.budget
-        row = one_row(segment)
-        types = row.types if self._takes_types else None
+        row = segment_row(segment)
+        types = row.types if self.network.takes_types else None
         return document_of(self.model, row.ids, types, labels=labels, scores=scores, token_budget=budget)
 
     def _apart(self, request: Request) -> bool:
@@ -235,27 +207,3 @@ class ChunkedClassifier(TransformerClassifier):
     def _label_place(self, document: Document, column: int) -> int:
         """Return where the label that a column is about stands among those of a document."""
         return 0 if self.labels.head == "binary" else document.labels.tolist().index(column)
-
-    def _columns(self, logits: Floats, columns: Sequence[int] | None) -> Floats:
-        """Turn logits of the network's labels into those of the columns that are wanted."""
-        if self.labels.head != "binary":
-            return logits
-        both = np.concatenate([-logits, logits], axis=1)
-        return both if columns is None else both[:, list(columns)]
-
-    def _tensor(self, labels: Sequence[int]) -> Tensor:
-        return torch.as_tensor(labels, device=self.model.device)
-
-    @property
-    def _takes_types(self) -> bool:
-        return "token_type_ids" in self.keys
-
-    @property
-    def _every_label(self) -> tuple[int, ...]:
-        return tuple(range(self.model.config.num_labels))
-
-    @property
-    def _summary_bytes(self) -> int:
-        """Memory for what one chunk contributes to one label."""
-        single = torch.promote_types(self.model.dtype, torch.float32)
-        return int((HEADER + self.model.decoder.width) * single.itemsize)

@@ -5,6 +5,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from whylight.core.labels import CLIP, Head, ScoreSpace
+from whylight.views.classifier import Request
 
 
 def columns(logits: Tensor, head: Head) -> Tensor:
@@ -25,3 +26,8 @@ def scores(logits: Tensor, head: Head, space: ScoreSpace) -> Tensor:
         return probability
     clipped = probability.clamp(CLIP, 1 - CLIP)
     return clipped.log() - (-clipped).log1p()
+
+
+def wanted_scores(logits: Tensor, head: Head, request: Request) -> Tensor:
+    """Turn what a network returns into the scores `[rows, targets]` that are asked for."""
+    return scores(columns(logits, head), head, request.space)[:, request.columns]

@@ -172,7 +172,7 @@ def _transformer(
     labels: Sequence[str] | None,
     head: Head | None,
     max_tokens: int | None,
-) -> TransformerClassifier:
+) -> TransformerClassifier | ChunkedClassifier:
     promises.check_promises(model, tokenizer)
     limit = promises.limit(model, tokenizer, max_tokens=max_tokens)
     kind = ChunkedClassifier if promises.is_chunked(model) else TransformerClassifier

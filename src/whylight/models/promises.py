@@ -13,11 +13,12 @@ from whylight.core.errors import ModelError, SettingError, WhylightError
 from whylight.core.labels import DEFAULT_THRESHOLD, Head, Labels
 from whylight.core.text import Text
 from whylight.models import networks
-from whylight.models.encoder import TransformerClassifier, one_row
 from whylight.models.folder import is_failure, label_fault, reason
 from whylight.models.holding import word_table
 from whylight.models.networks.encoders import first_position
+from whylight.models.trial import OnTokens
 from whylight.models.unchanged import unchanged
+from whylight.views.tokens import segment_row
 
 MINIMUM_TOKENS = 8
 UNLIMITED = 1_000_000
@@ -129,13 +130,13 @@ def _head(config: Any) -> Head:  # noqa: ANN401
     return "sigmoid" if config.problem_type == "multi_label_classification" else "softmax"
 
 
-def try_out(classifier: TransformerClassifier) -> None:
+def try_out(classifier: OnTokens) -> None:
     """Run a short text, and refuse a model that does not answer it with one finite number a label."""
-    name = type(classifier.model).__name__
+    network, name = classifier.network, classifier.network.architecture
     try:
-        rows = one_row(classifier.encode(Text("a"), unit="word", long="truncate"))
-        with unchanged(classifier.model), torch.inference_mode():
-            logits = getattr(classifier._forward(rows), "logits", None)  # noqa: SLF001  before anyone else may
+        rows = segment_row(classifier.encode(Text("a"), unit="word", long="truncate"))
+        with unchanged(network.model), torch.inference_mode():
+            logits = getattr(network.forward(rows), "logits", None)
     except WhylightError:
         raise
     except BaseException as error:

@@ -18,6 +18,7 @@ Reference: Adebayo et al. 2018 (cascading randomisation). Cost: a copy of the mo
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import nn
@@ -25,7 +26,6 @@ from transformers import PreTrainedModel
 
 from whylight.core.errors import IncompatibleError, SettingError
 from whylight.core.registry import SEEDS
-from whylight.models.encoder import TransformerClassifier
 from whylight.models.holding import held
 from whylight.views.classifier import Classifier
 
@@ -44,6 +44,26 @@ class CascadeLevel:
 
     name: str
     parameters: tuple[str, ...]
+
+
+@runtime_checkable
+class OnModel(Classifier, Protocol):
+    """A classifier on a model of transformers, which can be put on another one.
+
+    Attributes:
+        model: The model.
+    """
+
+    model: Any
+
+    def with_model(self, model: Any, *, identity: str) -> "OnModel":  # noqa: ANN401  transformers' own type
+        """Return the same classifier on another model of the same shape.
+
+        Args:
+            model: The model.
+            identity: A name for receipts.
+        """
+        ...
 
 
 def levels_of(classifier: Classifier) -> tuple[CascadeLevel, ...]:
@@ -66,7 +86,7 @@ def levels_of(classifier: Classifier) -> tuple[CascadeLevel, ...]:
     return tuple(found)
 
 
-def randomise(classifier: Classifier, *, depth: int, seed: int = 0) -> TransformerClassifier:
+def randomise(classifier: Classifier, *, depth: int, seed: int = 0) -> OnModel:
     """Return a twin with new weights in the uppermost levels; the classifier itself stays as it is.
 
     Args:
@@ -81,13 +101,8 @@ def randomise(classifier: Classifier, *, depth: int, seed: int = 0) -> Transform
     twin = _copied(own.model)
     _draw_weights(twin, seed=seed)
     _put_back(twin, own.model, new={name for level in levels[:depth] for name in level.parameters})
-    return type(own)(
-        twin.to(own.model.device),
-        own.tokenizer,
-        labels=own.labels,
-        identity=f"{own.identity} (weights of seed {seed} down to {levels[depth - 1].name})",
-        limit=own.limit,
-    )
+    name = f"{own.identity} (weights of seed {seed} down to {levels[depth - 1].name})"
+    return own.with_model(twin.to(own.model.device), identity=name)
 
 
 def check_seed(seed: int) -> None:
@@ -96,8 +111,8 @@ def check_seed(seed: int) -> None:
         raise SettingError(f"the setting 'seed' must lie between 0 and {SEEDS - 1}, not {seed}.")
 
 
-def _with_weights(classifier: Classifier) -> TransformerClassifier:
-    if not isinstance(classifier, TransformerClassifier):
+def _with_weights(classifier: Classifier) -> OnModel:
+    if not isinstance(classifier, OnModel):
         raise IncompatibleError(
             f"{classifier.kind} has no weights that could be randomised; load a Hugging Face classifier."
         )

@@ -12,7 +12,8 @@ A cut or wrong graph, a lookup that is not the input's, types that a table takes
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -26,9 +27,10 @@ from whylight.core.text import Text
 from whylight.models import heads
 from whylight.models.batching import Company, out_of_memory
 from whylight.models.holding import held
+from whylight.models.token_network import TokenNetwork
 from whylight.models.unchanged import is_block_sparse, unchanged
 from whylight.perturb.binding import bound
-from whylight.views.classifier import Request
+from whylight.views.classifier import Classifier, Request
 from whylight.views.game import Game
 from whylight.views.gradient import GradientView
 from whylight.views.meter import Meter
@@ -36,9 +38,6 @@ from whylight.views.soft import SoftGame
 from whylight.views.tokens import TokenBatch, TokenWindow, one_window
 from whylight.views.trace import TraceView
 from whylight.views.view import View
-
-if TYPE_CHECKING:
-    from whylight.models.encoder import TransformerClassifier
 
 SHORT = "a good film"
 LONG = (
@@ -60,7 +59,50 @@ FAULTS = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, Asse
 """What the code of a model raises when it is used in a way that it does not expect."""
 
 
-def game(classifier: "TransformerClassifier") -> str | None:
+class OnTokens(Classifier, Protocol):
+    """A classifier on a network that reads tokens: what is tried.
+
+    Attributes:
+        network: The network, with its tokenizer.
+    """
+
+    network: TokenNetwork
+
+    def gradient_view(self, segment: Encoded, request: Request) -> GradientView:
+        """Look at one window as a function of its word embeddings."""
+        ...
+
+    def batch_logits(self, rows: TokenBatch) -> Floats:
+        """Run one batch without gradient."""
+        ...
+
+
+class Findings:
+    """What trials of a classifier find out, each done once, when somebody asks.
+
+    Args:
+        classifier: The classifier.
+    """
+
+    def __init__(self, classifier: OnTokens) -> None:
+        self._classifier = classifier
+        self._found: dict[type[View], str | None] = {}
+
+    def about(self, view: type[View]) -> str | None:
+        """Return what is wrong with a kind of view, or None."""
+        if view not in self._found:
+            attempt, name = TRIALS.get(view), self._classifier.network.architecture
+            wrong = None if attempt is None else outcome(lambda: attempt(self._classifier))
+            self._found[view] = None if wrong is None else f"that of '{name}' is not right: {wrong}"
+        return self._found[view]
+
+    @cached_property
+    def company(self) -> Company:
+        """Which rows may share a batch."""
+        return company(self._classifier)
+
+
+def game(classifier: OnTokens) -> str | None:
     """Return what is wrong with the game of a classifier, or None."""
     for text in TEXTS:
         encoded = _encoded(classifier, text)
@@ -73,10 +115,10 @@ def game(classifier: "TransformerClassifier") -> str | None:
     return None
 
 
-def gradient(classifier: "TransformerClassifier") -> str | None:
+def gradient(classifier: OnTokens) -> str | None:
     """Return what is wrong with the gradient view of a classifier, or None."""
-    if quantised(classifier.model) is not None:
-        return quantised(classifier.model)
+    if quantised(classifier.network.model) is not None:
+        return quantised(classifier.network.model)
     request = Request((Target(0, classifier.labels.names[0]),), "logit")
     for text in TEXTS:
         encoded = _encoded(classifier, text)
@@ -94,28 +136,28 @@ def gradient(classifier: "TransformerClassifier") -> str | None:
     return None
 
 
-def trace(classifier: "TransformerClassifier") -> str | None:
+def trace(classifier: OnTokens) -> str | None:
     """Return what no trace of a classifier gets over, or None; methods that look at one are tried themselves."""
-    return quantised(classifier.model)
+    return quantised(classifier.network.model)
 
 
-def company(classifier: "TransformerClassifier") -> Company:
+def company(classifier: OnTokens) -> Company:
     """Find out which rows may share a batch such that each has the answer that it has alone."""
     short, long = (one_window(_encoded(classifier, text)) for text in TEXTS)
-    if not is_block_sparse(classifier.model.modules()) and _same_together(classifier, [short, long]):
+    if not is_block_sparse(classifier.network.model.modules()) and _same_together(classifier, [short, long]):
         return "any"
     other = replace(long, ids=np.where(long.feature >= 0, long.ids[long.feature >= 0][0], long.ids))
     return "alike" if _same_together(classifier, [long, other]) else "none"
 
 
-def _same_together(classifier: "TransformerClassifier", windows: list[TokenWindow]) -> bool:
+def _same_together(classifier: OnTokens, windows: list[TokenWindow]) -> bool:
     lengths = np.asarray([len(window.ids) for window in windows])
     ids = np.zeros((len(windows), lengths.max()), dtype=np.int64)
     types = np.zeros_like(ids)
     for row, window in enumerate(windows):
         ids[row, : lengths[row]], types[row, : lengths[row]] = window.ids, window.types
     rows = TokenBatch(ids, types, lengths)
-    with unchanged(classifier.model), torch.inference_mode():
+    with unchanged(classifier.network.model), torch.inference_mode():
         try:
             together = classifier.batch_logits(rows)
         except FAULTS as error:
@@ -147,19 +189,19 @@ def quantised(model: nn.Module) -> str | None:
     return None
 
 
-def _expected(classifier: "TransformerClassifier", view: GradientView, encoded: Encoded, text: str) -> Floats:
+def _expected(classifier: OnTokens, view: GradientView, encoded: Encoded, text: str) -> Floats:
     """Return what the model itself says of a text, and of its baseline where that stands for a token."""
     inputs = _inputs(classifier, encoded, text)
     answers = [_answer(classifier, inputs)[0]]
-    token = classifier.replacements.get(view.auto["baseline"])
+    token = classifier.network.replacements.get(view.auto["baseline"])
     if token is not None:
-        content = torch.as_tensor(one_window(encoded).feature >= 0, device=classifier.model.device)
+        content = torch.as_tensor(one_window(encoded).feature >= 0, device=classifier.network.model.device)
         replaced = inputs["input_ids"].masked_fill(content, token)
         answers.append(_answer(classifier, {**inputs, "input_ids": replaced})[0])
     return np.asarray(answers)
 
 
-def _slope(classifier: "TransformerClassifier", view: GradientView, scores: Floats) -> str | None:
+def _slope(classifier: OnTokens, view: GradientView, scores: Floats) -> str | None:
     """Hold the gradient against the difference of two scores on either side of the input.
 
     Args:
@@ -192,37 +234,38 @@ def _scores(view: GradientView, points: list[Tensor]) -> Floats:
     return scores
 
 
-def _encoded(classifier: "TransformerClassifier", text: str) -> Encoded:
+def _encoded(classifier: OnTokens, text: str) -> Encoded:
     return classifier.encode(Text(text), unit="word", long="truncate")
 
 
-def _inputs(classifier: "TransformerClassifier", encoded: Encoded, text: str) -> Mapping[str, Tensor]:
+def _inputs(classifier: OnTokens, encoded: Encoded, text: str) -> Mapping[str, Tensor]:
     """Return what the tokenizer gives for a text; of a text that is too long, what is left of it."""
-    with held(classifier.tokenizer):
-        given = classifier.tokenizer(text, return_tensors="pt", verbose=False).to(classifier.model.device)
+    network = classifier.network
+    with held(network.tokenizer):
+        given = network.tokenizer(text, return_tensors="pt", verbose=False).to(network.model.device)
     window = one_window(encoded)
     if given["input_ids"].shape[1] != len(window.ids):
         row = {"input_ids": window.ids, "token_type_ids": window.types, "attention_mask": np.ones_like(window.ids)}
-        given = {name: torch.as_tensor(values, device=classifier.model.device)[None] for name, values in row.items()}
-    return {name: value for name, value in given.items() if name in classifier.keys}
+        given = {name: torch.as_tensor(values, device=network.model.device)[None] for name, values in row.items()}
+    return {name: value for name, value in given.items() if name in network.keys}
 
 
-def _answer(classifier: "TransformerClassifier", inputs: Mapping[str, Tensor]) -> Floats:
+def _answer(classifier: OnTokens, inputs: Mapping[str, Tensor]) -> Floats:
     """Return the logits of one plain call, a column a label."""
-    model: Any = classifier.model
+    model: Any = classifier.network.model
     with unchanged(model), torch.inference_mode():
         logits = heads.columns(model(**inputs).logits, classifier.labels.head)
     values: Floats = logits[0].double().cpu().numpy()
     return values
 
 
-def _agrees_with_itself(classifier: "TransformerClassifier", inputs: Mapping[str, Tensor]) -> bool:
+def _agrees_with_itself(classifier: OnTokens, inputs: Mapping[str, Tensor]) -> bool:
     """Say whether a model gives one text one answer; one that does not is noted, and nothing can be held against it."""
     return _alike(classifier, _answer(classifier, inputs), _answer(classifier, inputs))
 
 
-def _alike(classifier: "TransformerClassifier", found: Floats, expected: Floats) -> bool:
-    eps = torch.finfo(classifier.model.dtype).eps
+def _alike(classifier: OnTokens, found: Floats, expected: Floats) -> bool:
+    eps = torch.finfo(classifier.network.model.dtype).eps
     size = max(1.0, float(np.abs(expected).max()))
     return bool(np.abs(found - expected).max() <= max(TOLERANCE, ROUNDINGS * eps) * size)
 
@@ -231,7 +274,7 @@ def _shown(values: Floats | list[float]) -> str:
     return ", ".join(f"{value:.4g}" for value in list(values)[:3])
 
 
-TRIALS: Mapping[type[View], Callable[["TransformerClassifier"], str | None]] = {
+TRIALS: Mapping[type[View], Callable[[OnTokens], str | None]] = {
     Game: game,
     GradientView: gradient,
     SoftGame: gradient,

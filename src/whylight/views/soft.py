@@ -8,6 +8,7 @@ has no soft form.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -17,6 +18,9 @@ from whylight.core.encoded import Encoded
 from whylight.core.errors import IncompatibleError
 from whylight.views.gradient import Baseline, GradientView
 from whylight.views.view import View
+
+if TYPE_CHECKING:
+    from whylight.views.classifier import Request
 
 
 class SoftGame(View):
@@ -66,3 +70,9 @@ class SoftGame(View):
     def bytes_per_target(self) -> int:
         """Memory for a gradient by the word embeddings."""
         return self.view.bytes_per_target
+
+
+def soft_game_of(view: GradientView, segment: Encoded, request: "Request") -> SoftGame:
+    """Look at one window as a function of how far each feature is present, where there is a view of its gradient."""
+    positions = segment.example.coordinates(segment.places)
+    return SoftGame(view, remover=request.removing.name, positions=positions)

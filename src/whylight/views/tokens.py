@@ -122,6 +122,12 @@ def one_window(segment: Encoded) -> TokenWindow:
     return window
 
 
+def segment_row(segment: Encoded) -> TokenBatch:
+    """Return the one window of a segment as a row."""
+    window = one_window(segment)
+    return TokenBatch(window.ids[None], window.types[None], np.asarray([len(window.ids)]))
+
+
 def shared_layout(windows: Sequence[TokenWindow]) -> tuple[Ints, ...]:
     """Return for each window where its tokens stand if each token of the text is laid out once.
 
