@@ -61,9 +61,8 @@ class RemoverSubject:
         """Windows to remove from, of every kind that the remover takes."""
         takes = get_args(self.spec.consumes[0]) or (self.spec.consumes[0],)
         found = [one for one in text_windows() if isinstance(one.window, takes)] if self.given is None else self.given
-        promise(
-            found, f"a remover of {takes} must be checked with windows=..., which say what nothing removed looks like."
-        )
+        names = " or ".join(kind.__name__ for kind in takes)
+        promise(found, f"a remover of a {names} must be checked with windows=[Untouched(...)] of that kind.")
         return found
 
     def remove(self, window: Window, keep: Bools) -> Variants:
