@@ -29,6 +29,9 @@ from whylight.models.load import load
 from whylight.models.networks import PlmCaConfig
 from whylight.models.prepare import prepare
 
+ABSENT = () if torch.accelerator.is_available() else ("cuda", "mps")
+"""Accelerators that this machine does not have."""
+
 
 def refused(says: str, *args: Any, kind: type[WhylightError] = ModelError, **options: Any) -> str:
     with pytest.raises(kind, match=says) as caught:
@@ -79,10 +82,8 @@ def test_a_folder_of_a_token_classifier_is_refused(tmp_path: Path) -> None:
     refused("'ModernBertForTokenClassification', not a sequence classifier", tmp_path)
 
 
-@pytest.mark.parametrize("device", ["cuda", "cuda:7", "mps", "xyz", "meta", 3.5])
+@pytest.mark.parametrize("device", [*ABSENT, "cuda:7", "xyz", "meta", 3.5])
 def test_a_device_that_is_not_there_is_refused(saved: Path, device: Any) -> None:
-    if device in {"cuda", "mps"} and torch.accelerator.is_available():
-        pytest.skip("this machine has one")
     refused("device", saved, device=device, kind=WhylightError)
 
 

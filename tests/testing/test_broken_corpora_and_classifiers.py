@@ -59,7 +59,7 @@ def a_split_that_does_not_exist_is_refused() -> None:
 
 
 def a_split_is_what_was_asked_for() -> None:
-    made(lambda data: replace(data, name="another"))
+    made(lambda data: replace(data, split="another"))
 
 
 def reading_again_gives_the_same() -> None:
