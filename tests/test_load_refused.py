@@ -111,9 +111,14 @@ def test_a_tokenizer_that_reads_one_word_works(length: int) -> None:
     tokenizer.model_max_length = length
     clf = load(tiny.model("bert"), tokenizer)
     assert len(clf.encode(explain(clf, "good film , bad plot").example, unit="word", long="window").windows) >= 2
-    if length < 5:
-        with pytest.raises(InputError, match=r"no word fits|too long"):
-            explain(clf, ("good film", "bad plot"))
+
+
+@pytest.mark.parametrize(("length", "said"), [(3, "no word fits"), (4, "no word fits"), (5, "both texts are too long")])
+def test_a_tokenizer_that_reads_one_word_reads_no_pair(length: int, said: str) -> None:
+    tokenizer = copy.deepcopy(tiny.tokenizer())
+    tokenizer.model_max_length = length
+    with pytest.raises(InputError, match=said):
+        explain(load(tiny.model("bert"), tokenizer), ("good film", "bad plot"))
 
 
 def test_a_token_beyond_the_embeddings_is_refused() -> None:
