@@ -2,7 +2,6 @@
 
 import importlib.util
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,7 @@ def names_of(example: str) -> dict[str, Any]:
 
 
 def test_the_plug_in_of_the_example_passes_its_test() -> None:
-    test: Callable[[], None] = names_of(CHECKED)["test_my_method"]
-    test()
+    names_of(CHECKED)["test_my_method"]()
 
 
 def test_the_checks_come_one_by_one() -> None:
