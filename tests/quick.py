@@ -1,11 +1,8 @@
 """What contract tests share: classifiers built once, cheap settings, and short ways to views and snapshots."""
 
-import hashlib
-import random
 from functools import cache
 from typing import Any
 
-import numpy as np
 import torch
 
 import tiny
@@ -16,13 +13,40 @@ from whylight.core.registry import METHODS
 from whylight.core.text import Text
 from whylight.explaining.compatible import compatible, obstacle
 from whylight.explaining.explain import explain
+from whylight.testing.snapshot import snapshot
+from whylight.testing.texts import TEXT
 from whylight.views.classifier import Request
 
-TEXT = "The acting was good, but the plot drags!"
+__all__ = ["TEXT", "snapshot"]
+"""What is shared with the checks of the package."""
 FEW: dict[str, float] = {"samples": 40, "permutations": 3, "steps": 6, "tolerance": 10.0}
 FEW_COALITIONS = 240
 """Of KernelSHAP, which refuses too few for the text; the longest here has 100 words."""
 METHOD_NAMES = METHODS.names()
+UNRECORDED = {
+    "deberta": "'DebertaV2ForSequenceClassification'",
+    "bigbird": "'BigBirdForSequenceClassification'",
+    "llama": "'LlamaForSequenceClassification'",
+}
+"""Architectures whose layers are not on record, by the name that a refusal calls them by."""
+PRE_NORM = ("modernbert", "modernbert_mean")
+"""Those whose layers begin with a norm, and do not end in one."""
+
+
+def works(method: str, architecture: str) -> bool:
+    """Say which pairs are tested: all but methods that take layers apart where these are not on record.
+
+    It is a statement of its own and asks no model, as tests are collected by it; `contracts/test_refused.py` holds it
+    against what is found out by trying, for every pair.
+    """
+    layers = METHODS[method].facts["layers"]
+    return layers is None or not (architecture in UNRECORDED or (layers == "post_norm" and architecture in PRE_NORM))
+
+
+def removers(architecture: str) -> tuple[str, ...]:
+    """Say which removers an architecture has; `contracts/test_removers.py` holds it against the classifiers."""
+    lacking = {"mask", "pad"} if architecture == "llama" else set()
+    return tuple(name for name in ("mask", "unk", "delete", "pad", "zero") if name not in lacking)
 
 
 @cache
@@ -73,36 +97,3 @@ def plain_logits(clf: Any, text: str, pair: str | None = None) -> Any:
     inputs = clf.tokenizer(text, pair, return_tensors="pt")
     with torch.no_grad():
         return clf.model(**inputs).logits[0].double().numpy()
-
-
-def snapshot(model: Any) -> dict[str, Any]:
-    """Everything about a model and the process that an explanation must leave as it was."""
-    weights = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
-        weights.update(name.encode() + tensor.detach().contiguous().numpy().tobytes())
-    module = torch.nn.modules.module
-    return {
-        "weights": weights.hexdigest(),
-        "parameters": [(n, p.requires_grad, p.grad is None) for n, p in model.named_parameters()],
-        "modules": [(n, type(m).__name__, m.training) for n, m in model.named_modules()],
-        "hooks": [
-            (n, table, list(value))
-            for n, m in model.named_modules()
-            for table, value in vars(m).items()
-            if table.endswith(("_hooks", "_hooks_with_kwargs", "_hooks_always_called"))
-        ],
-        "attributes": [(n, sorted(vars(m))) for n, m in model.named_modules()],
-        "attention": model.config._attn_implementation,
-        "pad": model.config.pad_token_id,
-        "config": model.config.to_json_string(use_diff=False),
-        "global hooks": [
-            list(module._global_forward_hooks),
-            list(module._global_forward_pre_hooks),
-            list(module._global_backward_hooks),
-        ],
-        "modes": len(torch.overrides._get_current_function_mode_stack()),
-        "grad": torch.is_grad_enabled(),
-        "torch random": torch.random.get_rng_state().numpy().tobytes(),
-        "numpy random": str(np.random.get_state()),  # noqa: NPY002  the user's global generator is what must not move
-        "python random": random.getstate(),
-    }

@@ -1,20 +1,19 @@
 """What the bundled model's card says, checked on the corpus itself where that is at hand."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import whylight as wl
+from shared import DATA, needs_shared
 from whylight.core.text import Text
 from whylight.explaining.case import open_case
 from whylight.models.load import BUNDLED
 
-TREES = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "sst_trees"
+TREES = DATA / "sst_trees"
 LARGEST = 30_000_000
-needs_corpus = pytest.mark.skipif(not TREES.is_dir(), reason="the SST trees are not beside the repository")
 
 
 def sentences(split: str) -> list[tuple[str, int]]:
@@ -39,7 +38,7 @@ def test_the_model_is_small_and_knows_its_labels(classifier: Any) -> None:
     assert classifier.limit == 512
 
 
-@needs_corpus
+@needs_shared
 @pytest.mark.slow
 def test_its_accuracy_on_the_dev_sentences_is_at_least_86_percent(classifier: Any) -> None:
     dev = sentences("dev")
@@ -48,7 +47,7 @@ def test_its_accuracy_on_the_dev_sentences_is_at_least_86_percent(classifier: An
     assert np.mean(right) >= 0.86
 
 
-@needs_corpus
+@needs_shared
 @pytest.mark.slow
 def test_integrated_gradients_are_complete_on_real_sentences(classifier: Any) -> None:
     order = np.random.default_rng(0).permutation(872)[:50]

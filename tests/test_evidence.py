@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from rich.console import Console
 
 from test_report import Document, explanation, terminal
 from whylight.core.errors import SettingError
@@ -17,6 +16,7 @@ from whylight.core.evidence import Evidence, evidence
 from whylight.core.explanation import Explanation
 from whylight.core.segment import words
 from whylight.core.text import Span
+from whylight.explaining.console import Console
 from whylight.models.load import load
 from whylight.report.numbers import decision
 from whylight.report.page import fragment, page

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import whylight
+from whylight import testing
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -21,6 +22,14 @@ def test_importing_needs_no_deep_learning_library(statement: str) -> None:
     found = loaded_by(statement)
     assert not found & {"torch", "transformers", "pandas", "captum", "sklearn", "ray", "fastapi", "matplotlib"}
     assert "whylight" in found
+
+
+def test_the_checks_of_plug_ins_are_imported_by_those_who_ask_for_them_alone() -> None:
+    code = "import sys, whylight, whylight.explaining.explain; print('whylight.testing' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout == "False\n"
+    for name in testing.__all__:
+        assert getattr(testing, name) is not None
 
 
 def test_every_public_name_is_there() -> None:

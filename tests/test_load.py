@@ -1,6 +1,5 @@
 """Loading: what works, and what is refused in one sentence that says what would."""
 
-import contextlib
 import json
 import re
 import shutil
@@ -136,12 +135,10 @@ def test_a_pickle_never_runs_code(folder: Path, tmp_path: Path) -> None:
     (folder / "model.safetensors").unlink()
     torch.save({"classifier.weight": Payload()}, folder / "pytorch_model.bin")
     refused("allow_pickle", folder)
-    with contextlib.suppress(Exception):
-        load(folder, allow_pickle=True)
+    refused("cannot load", folder, allow_pickle=True)
     assert not witness.exists()
     torch.load(folder / "pytorch_model.bin", weights_only=False)
     assert witness.exists()  # the payload does work where it is let loose
-    refused("cannot load", folder, allow_pickle=True)
 
 
 def test_custom_code_is_never_run(folder: Path, tmp_path: Path) -> None:

@@ -29,6 +29,9 @@ from whylight.models.load import load
 from whylight.models.networks import PlmCaConfig
 from whylight.models.prepare import prepare
 
+ABSENT = () if torch.accelerator.is_available() else ("cuda", "mps")
+"""Accelerators that this machine does not have."""
+
 
 def refused(says: str, *args: Any, kind: type[WhylightError] = ModelError, **options: Any) -> str:
     with pytest.raises(kind, match=says) as caught:
@@ -79,10 +82,8 @@ def test_a_folder_of_a_token_classifier_is_refused(tmp_path: Path) -> None:
     refused("'ModernBertForTokenClassification', not a sequence classifier", tmp_path)
 
 
-@pytest.mark.parametrize("device", ["cuda", "cuda:7", "mps", "xyz", "meta", 3.5])
+@pytest.mark.parametrize("device", [*ABSENT, "cuda:7", "xyz", "meta", 3.5])
 def test_a_device_that_is_not_there_is_refused(saved: Path, device: Any) -> None:
-    if device in {"cuda", "mps"} and torch.accelerator.is_available():
-        pytest.skip("this machine has one")
     refused("device", saved, device=device, kind=WhylightError)
 
 
@@ -110,9 +111,14 @@ def test_a_tokenizer_that_reads_one_word_works(length: int) -> None:
     tokenizer.model_max_length = length
     clf = load(tiny.model("bert"), tokenizer)
     assert len(clf.encode(explain(clf, "good film , bad plot").example, unit="word", long="window").windows) >= 2
-    if length < 5:
-        with pytest.raises(InputError, match=r"no word fits|too long"):
-            explain(clf, ("good film", "bad plot"))
+
+
+@pytest.mark.parametrize(("length", "said"), [(3, "no word fits"), (4, "no word fits"), (5, "both texts are too long")])
+def test_a_tokenizer_that_reads_one_word_reads_no_pair(length: int, said: str) -> None:
+    tokenizer = copy.deepcopy(tiny.tokenizer())
+    tokenizer.model_max_length = length
+    with pytest.raises(InputError, match=said):
+        explain(load(tiny.model("bert"), tokenizer), ("good film", "bad plot"))
 
 
 def test_a_token_beyond_the_embeddings_is_refused() -> None:

@@ -147,12 +147,10 @@ def test_integrated_gradients_of_a_long_text_are_complete() -> None:
     np.testing.assert_allclose(explanation.provenance.completeness_gap, 0, atol=0.02)
 
 
-@some_architectures
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "modernbert_mean"])
 @pytest.mark.parametrize("bias", ["absdot", "token"])
 def test_decompx_of_a_long_text_splits_the_mean_of_its_windows(architecture: str, bias: str) -> None:
     clf = quick.classifier(architecture)
-    if architecture == "llama":
-        pytest.skip("its parts are not on record")
     encoded = quick.encode(clf, LONG)
     expected = np.zeros((2, encoded.n_features))
     for number in range(len(encoded.windows)):

@@ -10,13 +10,13 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from rich.console import Console
 
 from whylight.core.errors import InputError
 from whylight.core.explanation import Explanation, Prediction, Provenance
 from whylight.core.labels import Target
 from whylight.core.segment import words
 from whylight.core.text import Span, Text
+from whylight.explaining.console import Console
 from whylight.report import colours
 from whylight.report.numbers import percentage
 from whylight.report.page import fragment, page, write_page

@@ -1,10 +1,8 @@
 """Small models of every supported architecture, built in code: random weights, enlarged so that differences show."""
 
-from functools import cache
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import (
     AlbertConfig,
     AutoModelForSequenceClassification,
@@ -15,19 +13,17 @@ from transformers import (
     ElectraConfig,
     LlamaConfig,
     ModernBertConfig,
-    PreTrainedTokenizerFast,
     RobertaConfig,
     XLMRobertaConfig,
 )
 
 from whylight.models.load import load
 from whylight.models.networks import PlmCaForSequenceClassification
+from whylight.testing.tiny import LIMIT, SIZES, WORDS, enlarge, tiny_tokenizer as tokenizer
 
-WORDS = """a the film movie plot ending is was good bad great awful not never moving gripping drags dull and but though
-very , . ! ? - ' it this that of for with acting script""".split()  # noqa: SIM905  a vocabulary reads best as a text
-SUFFIXES = ["##ing", "##s", "##ly", "##ed", "##n't"]
-LIMIT = 64
-SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
+__all__ = ["LIMIT", "SIZES", "WORDS", "tokenizer"]
+"""What is shared with the checks of the package."""
+
 ARCHITECTURES = (
     "bert",
     "roberta",
@@ -45,33 +41,6 @@ CHUNKED = {"plm_ca": ("bert", "cross"), "plm_ca_laat": ("roberta", "laat")}
 """Networks that read a text in chunks: the encoder and the label attention of each."""
 EVERY = (*ARCHITECTURES, *CHUNKED)
 CHUNK = 8
-
-
-@cache
-def tokenizer(style: str = "bert") -> Any:
-    """A WordPiece tokenizer with BERT's specials, or with RoBERTa's or Llama's."""
-    names = {
-        "bert": {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"},
-        "roberta": {"cls": "<s>", "pad": "<pad>", "sep": "</s>", "unk": "<unk>", "mask": "<mask>"},
-        "llama": {"unk": "<unk>", "bos": "<s>", "eos": "</s>"},
-    }[style]
-    characters = [chr(c) for c in range(97, 123)] + [chr(c) for c in range(48, 58)]
-    pieces = [*names.values(), *WORDS, *SUFFIXES, *characters, *("##" + c for c in characters)]
-    vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys(pieces))}
-    backend = Tokenizer(models.WordPiece(vocabulary, unk_token=names["unk"]))
-    backend.normalizer = normalizers.BertNormalizer(lowercase=True)
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    first, last = names.get("cls", names.get("bos")), names.get("sep")
-    single = f"{first} $A" + (f" {last}" if last else "")
-    pair = f"{first} $A {last} $B:1 {last}:1" if last else f"{first} $A $B"
-    if style == "roberta":
-        pair = f"{first} $A {last} {last} $B {last}"
-    specials = [(token, vocabulary[token]) for token in (first, last) if token]
-    backend.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=specials)
-    options: dict[str, Any] = {f"{name}_token": token for name, token in names.items()}
-    if style == "bert":
-        options["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
-    return PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=LIMIT, **options)
 
 
 def config(architecture: str, **options: Any) -> Any:  # noqa: C901, PLR0911  one case an architecture
@@ -120,13 +89,7 @@ def model(architecture: str = "bert", *, seed: int = 0, **options: Any) -> Any:
         return chunked(architecture, seed=seed, **options)
     torch.manual_seed(seed)
     built = AutoModelForSequenceClassification.from_config(config(architecture, **options))
-    with torch.no_grad():
-        for parameter in built.parameters():
-            if parameter.dim() > 1:
-                parameter.mul_(8.0)
-            elif not bool((parameter == 1).all()):
-                parameter.add_(0.1 * torch.randn_like(parameter))
-    return built.eval()
+    return enlarge(built).eval()
 
 
 def chunked(architecture: str, *, seed: int = 0, num_labels: int = 2, **options: Any) -> Any:

@@ -10,14 +10,23 @@ import quick
 import tiny
 from whylight.models.load import load
 from whylight.perturb.binding import bound
+from whylight.testing import classifier_checks
 from whylight.views.meter import Meter
 from whylight.views.tokens import TokenBatch
 
 every_architecture = pytest.mark.parametrize("architecture", tiny.EVERY)
+HOSTED_ONLY = {"answers_are_those_of_a_plain_call"}
+"""Checks of classifiers whose model can be called past them."""
+OF_FUNCTIONS = [title for title, _ in classifier_checks(load(lambda texts: texts, labels=["a"]))]
+TITLES = sorted({*OF_FUNCTIONS, *HOSTED_ONLY})
 with_heads = pytest.mark.parametrize("architecture", tiny.ARCHITECTURES)
 """Those whose head reads the last layer; label attention is looked at in `oracles/test_chunked.py`."""
 TEXTS = ["good", "The acting was never dull, but the plot drags!", "films, scripts and endings"]
 PAIR = ("The plot is good", "this film was not dull")
+
+
+def good(texts: list[str]) -> list[list[float]]:
+    return [[0.9, 0.1] if "good" in text else [0.2, 0.8] for text in texts]
 
 
 def close(found: Any, expected: Any, tolerance: float = 1e-5) -> None:
@@ -26,6 +35,24 @@ def close(found: Any, expected: Any, tolerance: float = 1e-5) -> None:
 
 def cases() -> list[tuple[str, str | None]]:
     return [*((text, None) for text in TEXTS), PAIR]
+
+
+@pytest.mark.parametrize(("architecture", "title"), [(kind, title) for kind in tiny.EVERY for title in TITLES])
+def test_it_keeps_its_promise(architecture: str, title: str) -> None:
+    dict(classifier_checks(quick.classifier(architecture, num_labels=3)))[title]()
+
+
+@pytest.mark.parametrize("title", OF_FUNCTIONS)
+def test_a_function_keeps_its_promise(title: str) -> None:
+    dict(classifier_checks(load(good, labels=["yes", "no"], mask_string="[MASK]", identity="good")))[title]()
+
+
+@every_architecture
+def test_a_gradient_view_has_a_baseline_for_every_remover_that_keeps_the_length(architecture: str) -> None:
+    clf = quick.classifier(architecture)
+    view = clf.gradient_view(quick.encode(clf, "a"), quick.request(clf))
+    assert set(view.baselines) == set(clf.removers) - {"delete"}
+    assert {"mask", "pad"} - set(view.baselines) == ({"mask", "pad"} if architecture == "llama" else set())
 
 
 @every_architecture
@@ -39,24 +66,6 @@ def test_ids_and_types_are_those_of_the_tokenizer(architecture: str) -> None:
         assert bool(window.types.any()) == (pair is not None and tiny.style_of(architecture) == "bert")
         sequence = expected.sequence_ids(0)
         assert [owner == -1 for owner in window.feature.tolist()] == [part is None for part in sequence]
-
-
-@every_architecture
-def test_the_game_of_the_untouched_text_is_the_model(architecture: str) -> None:
-    clf = quick.classifier(architecture, num_labels=3)
-    for text, pair in cases():
-        encoded = quick.encode(clf, text, pair)
-        for remover in clf.removers:
-            outcomes = clf.outcomes(encoded, removal=bound(remover), cache={}, meter=Meter())
-            close(outcomes(np.ones((1, encoded.n_features), dtype=bool))[0], quick.plain_logits(clf, text, pair))
-
-
-@every_architecture
-def test_the_gradient_view_at_its_own_inputs_is_the_model(architecture: str) -> None:
-    clf = quick.classifier(architecture, num_labels=3)
-    for text, pair in cases():
-        view = clf.gradient_view(quick.encode(clf, text, pair), quick.request(clf))
-        close(view.score(view.inputs), quick.plain_logits(clf, text, pair))
 
 
 @every_architecture
@@ -85,22 +94,6 @@ def test_game_and_gradient_view_agree_on_every_score_space(architecture: str, sp
     outcomes = clf.outcomes(encoded, removal=bound("zero"), cache={}, meter=Meter())
     logits = outcomes(np.ones((1, encoded.n_features), dtype=bool))[0]
     close(view.score(view.inputs), clf.labels.scores(logits, space))
-
-
-@every_architecture
-@pytest.mark.parametrize("name", ["mask", "unk", "pad", "zero"])
-def test_a_baseline_is_what_the_remover_of_that_name_leaves(architecture: str, name: Any) -> None:
-    clf = quick.classifier(architecture)
-    assert set(clf.removers) - {"delete"} == set(
-        clf.gradient_view(quick.encode(clf, "a"), quick.request(clf)).baselines
-    )
-    if name not in clf.removers:
-        assert (architecture, name) in {("llama", "mask"), ("llama", "pad")}
-        return
-    encoded = quick.encode(clf, TEXTS[1])
-    view = clf.gradient_view(encoded, quick.request(clf))
-    outcomes = clf.outcomes(encoded, removal=bound(name), cache={}, meter=Meter())
-    close(view.score(view.baseline(name)), outcomes(np.zeros((1, encoded.n_features), dtype=bool))[0])
 
 
 @every_architecture
@@ -170,19 +163,6 @@ def test_attention_gradients_agree_with_the_model_run_by_hand(architecture: str)
     for column in range(2):
         (expected,) = torch.autograd.grad(output.logits[0, column], output.attentions[-1], retain_graph=True)
         np.testing.assert_allclose(found[column], expected[0], atol=1e-5 * float(expected.abs().max()))
-
-
-@pytest.mark.parametrize("architecture", ["bert", "roberta", "llama"])
-@pytest.mark.parametrize("remover", ["unk", "delete"])
-def test_a_decoder_pads_with_what_does_not_occur(architecture: str, remover: str) -> None:
-    """TokenBatch of different lengths in one batch: each must be read up to its own last token."""
-    clf = quick.classifier(architecture)
-    encoded = quick.encode(clf, "good plot but the ending drags")
-    keep = np.asarray([[1, 1, 1, 1, 1, 1], [0, 1, 0, 0, 1, 0], [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]], dtype=bool)
-    together = clf.outcomes(encoded, removal=bound(remover), cache={}, meter=Meter())(keep)
-    for row, mask in enumerate(keep):
-        alone = clf.outcomes(encoded, removal=bound(remover), cache={}, meter=Meter())(mask[None])[0]
-        close(together[row], alone)
 
 
 def test_a_decoder_is_never_masked_with_the_token_that_marks_the_end_of_a_text() -> None:

@@ -1,67 +1,40 @@
-"""Every method on every architecture, on the texts that break tools."""
+"""Texts of which the tokenizer leaves nothing, and special tokens that a user typed."""
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import quick
 import tiny
-from whylight.core.errors import WhylightError
+from whylight.core.errors import InputError
+from whylight.core.text import Span
 
-FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
-INPUTS: dict[str, Any] = {
-    "one word": "good",
-    "one piece": "a",
-    "punctuation": "?! ... -- '",
-    "emoji": f"good {FAMILY} \U0001f600\U0001f3fd film \U0001f1e9\U0001f1ea 1\ufe0f\u20e3",
-    "right to left": "הסרט היה good מאוד العربية",
-    "combining": "cafe\u0301 नमस्ते good Z\u0351\u036b\u0343a\u0321",
-    "nul": "good\x00movie \x00 plot\x00",
-    "controls": "good\u200b \u200b plot\u00ad \x07 ending\r\n\t.",
-    "html": "<b>good</b> <script>alert('plot')</script> &amp; <br/>",
-    "specials": "good [SEP] [MASK] plot [CLS] [PAD] <s> </s> <unk> <mask> ending",
-    "pair": ("The plot is good", "The film is not bad"),
-    "pair of emoji": ("\U0001f600", "good \U0001f600"),
-    "long": " ".join(["the film was never dull, but the plot drags"] * 9),
-    "long word": "good" + "x" * 90 + " plot",
-    "long pair": ("good plot", " ".join(["the film was never dull"] * 18)),
-}
+every_method = pytest.mark.parametrize("method", quick.METHOD_NAMES)
 
 
-@pytest.mark.parametrize("name", INPUTS)
-@pytest.mark.parametrize("architecture", [*tiny.ARCHITECTURES, "plm_ca"])
-@pytest.mark.parametrize("method", quick.METHOD_NAMES)
-def test_whatever_the_text_spans_slice_back_and_scores_are_finite(method: str, architecture: str, name: str) -> None:
-    given = INPUTS[name]
-    explanation = quick.run(quick.classifier(architecture), given, method, target=0)
-    parts = given if isinstance(given, tuple) else (given,)
-    assert explanation.scores.shape == (1, len(explanation.spans))
-    assert np.isfinite(explanation.scores).all()
-    covered = [set[int]() for _ in parts]
-    for span in explanation.spans:
-        piece = parts[span.part][span.start : span.end]
-        assert piece == explanation.example.show(span)
-        assert piece
-        assert not any(character.isspace() for character in piece)
-        covered[span.part] |= set(range(span.start, span.end))
-    for number, part in enumerate(parts):
-        assert covered[number] == {i for i, character in enumerate(part) if not character.isspace()}
-    assert list(explanation.spans) == sorted(explanation.spans)
-
-
-@pytest.mark.parametrize("text", ["\u200b", "\x00", ("good", "\u200b"), ("\x00", "good")])
+@every_method
 @pytest.mark.parametrize("unit", ["word", "token", "sentence"])
-@pytest.mark.parametrize("method", quick.METHOD_NAMES)
-def test_a_text_of_which_the_tokenizer_leaves_nothing_is_explained_or_refused(
-    method: str, unit: str, text: Any
+@pytest.mark.parametrize("text", ["\u200b", "\x00"])
+def test_a_text_of_which_the_tokenizer_leaves_nothing_is_refused(method: str, unit: str, text: str) -> None:
+    with pytest.raises(InputError, match=r"^the tokenizer leaves nothing of the text; there is no word to explain\.$"):
+        quick.run(quick.classifier("bert"), text, method, unit=unit)
+
+
+@every_method
+@pytest.mark.parametrize("unit", ["word", "token", "sentence"])
+@pytest.mark.parametrize(
+    ("text", "visible", "invisible"),
+    [
+        (("good", "\u200b"), Span(0, 0, 4), Span(1, 0, 1)),
+        (("\x00", "good"), Span(1, 0, 4), Span(0, 0, 1)),
+    ],
+)
+def test_of_a_pair_the_text_that_is_left_is_explained_and_the_other_is_a_word_without_a_token(
+    method: str, unit: str, text: Any, visible: Span, invisible: Span
 ) -> None:
-    try:
-        explanation = quick.run(quick.classifier("bert"), text, method, unit=unit)
-    except WhylightError as error:
-        assert str(error).endswith(".")  # noqa: PT017  both ends are allowed, a crash is not
-    else:
-        assert np.isfinite(explanation.scores).all()
+    found = quick.run(quick.classifier("bert"), text, method, unit=unit)
+    assert set(found.spans) == ({visible} if unit == "token" else {visible, invisible})
+    assert found.scores.shape == (1, len(found.spans))
 
 
 @pytest.mark.parametrize("architecture", tiny.ARCHITECTURES)

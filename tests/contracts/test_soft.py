@@ -17,7 +17,7 @@ from whylight.views.soft import SoftGame
 BOTH = [
     (architecture, remover)
     for architecture in tiny.EVERY
-    for remover in quick.classifier(architecture).removers
+    for remover in quick.removers(architecture)
     if remover != "delete"
 ]
 LONG = "The acting was good, but the plot drags! " * 9

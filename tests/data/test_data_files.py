@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from whylight.core.errors import InputError, SettingError
 from whylight.core.text import Span
@@ -50,10 +52,7 @@ def _table(path: Path, rows: Rows) -> Path:
 
 
 def _parquet(path: Path, rows: Rows) -> Path:
-    arrow = pytest.importorskip("pyarrow")
-    from pyarrow import parquet  # noqa: PLC0415  only where pyarrow is installed
-
-    parquet.write_table(arrow.Table.from_pylist(rows), path)
+    parquet.write_table(pa.Table.from_pylist(rows), path)
     return path
 
 
@@ -216,8 +215,6 @@ def test_a_rationale_for_a_label_that_is_not_there_is_refused(tmp_path: Path) ->
     ],
 )
 def test_a_file_that_cannot_be_read_says_why(name: str, content: bytes, message: str, tmp_path: Path) -> None:
-    if name.endswith("parquet"):
-        pytest.importorskip("pyarrow")
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message) as caught:
         dataset(tmp_path / name)

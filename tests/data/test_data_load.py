@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from whylight.core.errors import InputError, SettingError, WhylightError
+from whylight.core.errors import InputError, SettingError
 from whylight.data._reading import Reading
 from whylight.data.load import dataset
 from whylight.data.registry import CORPORA
@@ -48,8 +48,7 @@ def test_every_corpus_of_the_design_is_registered_with_path_and_split() -> None:
     assert set(CORPORA.names()) >= DESIGNED
     for name in CORPORA.names():
         spec = CORPORA[name]
-        reads = name not in ("planted", "discharge")
-        assert spec.consumes == ((Path, str, Reading) if reads else (Path, str))
+        assert spec.consumes == ((Path, str, Reading) if spec.facts["needs_path"] else (Path, str))
         assert spec.summary
         assert set(spec.facts) == {"cite", "splits", "needs_path"}
 
@@ -117,20 +116,6 @@ def test_a_corpus_without_its_path_says_how_to_give_it() -> None:
         with pytest.raises(InputError, match="sst:/path"):
             dataset(spec)
     assert len(dataset("planted")) == len(dataset("planted:")) == 200
-
-
-@pytest.mark.parametrize("name", sorted(DESIGNED - {"planted", "hf"}))
-def test_a_missing_folder_is_one_sentence(name: str, tmp_path: Path) -> None:
-    with pytest.raises(WhylightError, match="nowhere") as caught:
-        dataset(f"{name}:{tmp_path / 'nowhere'}")
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("name", sorted(DESIGNED - {"planted", "hf"}))
-def test_an_empty_folder_is_one_sentence(name: str, tmp_path: Path) -> None:
-    with pytest.raises(WhylightError) as caught:
-        dataset(f"{name}:{tmp_path}")
-    assert str(tmp_path) in str(caught.value)
 
 
 def test_a_file_is_not_read_for_every_split(trees: Path) -> None:

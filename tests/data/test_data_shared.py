@@ -1,18 +1,17 @@
 """The public corpora themselves, where they are at hand: counts, offsets and words."""
 
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 import tiny
+from shared import DATA as SHARED, needs_shared
 from whylight.core.text import Text
 from whylight.data.dataset import Dataset
 from whylight.data.load import dataset
 from whylight.models.tokenised import encode
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the public corpora are not at {SHARED}")
+pytestmark = needs_shared
 
 COUNTS = {
     ("sst", "sst_trees"): {"train": 6920, "dev": 872, "test": 1821},
@@ -32,8 +31,6 @@ WITH_RATIONALES = {"sst", "eraser", "codiesp", "esnli"}
 
 @cache
 def _load(name: str, folder: str, split: str) -> Dataset:
-    if not (SHARED / folder).is_dir():
-        pytest.skip(f"{folder} is not at {SHARED}")
     return dataset(f"{name}:{SHARED / folder}", split=split)
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn import linear_model
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 import whylight.data
 from whylight.core.arrays import Bools, Floats
@@ -219,12 +221,10 @@ def test_phrases_without_their_context_do_not_give_the_labels() -> None:
 
 
 def test_a_bag_of_words_does_not_give_the_labels() -> None:
-    text = pytest.importorskip("sklearn.feature_extraction.text")
-    linear = pytest.importorskip("sklearn.linear_model")
     train, dev, test = _notes("train", size=600), _notes("dev", size=150), _notes("test", size=200)
-    vectors = text.TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
+    vectors = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
     known = vectors.fit_transform([record.example.text for record in train])
-    models = [linear.LogisticRegression(C=10, solver="liblinear").fit(known, truth) for truth in _truth(train).T]
+    models = [linear_model.LogisticRegression(C=10, solver="liblinear").fit(known, truth) for truth in _truth(train).T]
 
     def said(data: Dataset) -> Floats:
         features = vectors.transform([record.example.text for record in data])

@@ -20,12 +20,6 @@ ALONE = [name for name in METRICS.names() if METRICS[name].consumes == (Explanat
 numbers = st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=2, max_size=12)
 
 
-def test_all_of_them_are_there() -> None:
-    assert LIKENESS == ["kendall_tau", "pearson", "spearman", "top_k_overlap"]
-    assert sorted({*COMPARED} - {*LIKENESS}) == ["mean_change", "sign_change"]
-    assert ALONE == ["entropy", "evidence_size", "non_alphanumeric_share"]
-
-
 def test_entropy_by_hand() -> None:
     # shares 1/2, 1/4, 1/4, 0: 1/2 * 1 + 2 * 1/4 * 2 = 1.5 bits of 2; of absolute scores 1/4, 1/8, 1/8, 1/2: 1.75
     np.testing.assert_allclose(entropy(explanation([2.0, 1.0, 1.0, -4.0])), [0.75])

@@ -38,22 +38,6 @@ WORTH = [5.0, 1.0, -2.0, 4.0, 0.5]
 RANKED = explanation([0.1, 0.9, 0.8, 0.3, 0.2])
 
 
-def test_all_faithfulness_metrics_are_there() -> None:
-    assert FAITHFULNESS == [
-        "aopc_comprehensiveness",
-        "aopc_sufficiency",
-        "comprehensiveness",
-        "deletion_auc",
-        "insertion_auc",
-        "log_odds",
-        "normalised_comprehensiveness",
-        "normalised_sufficiency",
-        "relative_comprehensiveness",
-        "relative_sufficiency",
-        "sufficiency",
-    ]
-
-
 def test_curves_go_down_the_ranking() -> None:
     # without the top 0, 1, 2, 3, 4, 5 of the order 1, 2, 3, 4, 0; and with them alone
     np.testing.assert_allclose(

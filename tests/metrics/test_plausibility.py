@@ -44,24 +44,6 @@ def value(name: str, scores: Any, gold: Bools, **settings: Any) -> float:
     return float(found[0])
 
 
-def test_all_plausibility_metrics_are_there() -> None:
-    assert PLAUSIBILITY == [
-        "auprc",
-        "average_precision",
-        "empty_rate",
-        "iou",
-        "iou_f1",
-        "precision",
-        "precision_at_k",
-        "recall",
-        "recall_at_k",
-        "roc_auc",
-        "span_cover",
-        "span_recall",
-        "token_f1",
-    ]
-
-
 @pytest.mark.parametrize("sign", ["positive", "absolute"])
 @given(pairs)
 def test_areas_under_curves_are_those_of_scikit_learn(sign: str, drawn: list[tuple[int, bool]]) -> None:
@@ -227,7 +209,7 @@ def test_metrics_of_the_ranking_keep_under_monotone_transforms(name: str, drawn:
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in PLAUSIBILITY if n not in {"iou", "iou_f1", "span_cover", "span_recall"} and "at_k" not in n]
+    "name", ["auprc", "average_precision", "empty_rate", "precision", "recall", "roc_auc", "token_f1"]
 )
 @given(drawn=pairs, seed=st.integers(0, 99))
 def test_where_features_stand_does_not_matter_without_spans_or_a_cut(

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 import rich.console
 from rich.progress import TextColumn
 from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 
 from whylight.core.printable import clean, one_line
@@ -33,7 +34,19 @@ class Console(rich.console.Console):
     ) -> Iterable[Segment]:
         """Yield the pieces of what is shown, each of them clean; commands are those that rich itself gives."""
         for piece in super().render(renderable, options):
-            yield piece if piece.control else Segment(clean(piece.text), piece.style)
+            yield piece if piece.control else Segment(clean(piece.text), self._shown_here(piece.style))
+
+    def _shown_here(self, style: Style | None) -> Style | None:
+        """Return a style in colours that this terminal has.
+
+        rich remembers the codes of a style from the first terminal that it was shown on, and shares styles that are
+        equal: without this, a later terminal of more or fewer colours would get the codes of the first.
+        """
+        system = self._color_system
+        if style is None or system is None or (style.color is None and style.bgcolor is None):
+            return style
+        front, back = (None if one is None else one.downgrade(system) for one in (style.color, style.bgcolor))
+        return style.without_color + Style.from_color(front, back)
 
 
 def say(text: str, *, style: str | None = None, wrapped: bool = True) -> None:

@@ -1,0 +1,74 @@
+"""A method in front of a classifier, with what several checks of it share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from whylight.core.errors import WhylightError
+from whylight.core.explanation import Explanation
+from whylight.core.registry import Spec
+from whylight.explaining.compatible import obstacle
+from whylight.explaining.explain import explain
+from whylight.testing.running import promise
+from whylight.testing.snapshot import changed_parts, snapshot
+from whylight.testing.texts import TEXT
+from whylight.testing.tiny import tiny_classifier
+from whylight.testing.twins import hosted, in_training
+from whylight.views.classifier import Classifier
+
+
+@dataclass(frozen=True, eq=False)
+class MethodSubject:
+    """A method in front of a classifier.
+
+    Attributes:
+        spec: The method.
+        given: The classifier; None for the tiny one.
+        settings: Settings that the method is run with.
+    """
+
+    spec: Spec
+    given: Classifier | None
+    settings: Mapping[str, object]
+
+    @cached_property
+    def classifier(self) -> Classifier:
+        """The classifier."""
+        return tiny_classifier() if self.given is None else self.given
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """How it explains all labels of the ordinary text."""
+        return self.explain(TEXT, target="all")
+
+    @cached_property
+    def in_training(self) -> tuple[Explanation, list[str]]:
+        """How it explains a model in training, and what is different about the model afterwards."""
+        twin = in_training(hosted(self.classifier))
+        self.require_that_it_works(twin)
+        before = snapshot(twin.model)
+        found = self.explain(TEXT, classifier=twin, target="all")
+        return found, changed_parts(before, snapshot(twin.model))
+
+    @property
+    def asks(self) -> bool:
+        """Whether it looks at the model at all; random scores do not."""
+        receipt = self.explanation.provenance
+        return receipt.forward_passes + receipt.backward_passes > 0
+
+    def explain(self, given: Any, *, classifier: Classifier | None = None, **options: Any) -> Explanation:  # noqa: ANN401  options of `explain`
+        """Explain an input; that this is refused breaks a promise."""
+        asked: dict[str, Any] = {**self.settings, **options}
+        try:
+            found: Explanation = explain(
+                classifier or self.classifier, given, method=self.spec.name, progress=False, **asked
+            )
+        except WhylightError as error:
+            raise AssertionError(f"{given!r} must be explained (with {options}); it was refused: {error}") from error
+        return found
+
+    def require_that_it_works(self, classifier: Classifier) -> None:
+        """Let it be found out whether the method works with a classifier; that it does not breaks a promise."""
+        reason = obstacle(self.spec, classifier)
+        promise(reason is None, f"the method must work with the classifier that it is checked on: {reason}.")

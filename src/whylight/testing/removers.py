@@ -1,0 +1,272 @@
+"""What every remover promises, in a line: `check_remover("my_remover")`.
+
+The laws of `whylight.perturb`, on windows of tokens and of plain text: of one text, of a pair, and of a text so long
+that a window holds a part of its features only. Cost: no pass through any model.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import get_args
+
+import numpy as np
+
+from whylight.core.arrays import Bools
+from whylight.core.encoded import Encoded, Window
+from whylight.core.registry import REMOVERS, Plugin, Spec
+from whylight.core.text import Text
+from whylight.models.load import load
+from whylight.testing.running import DECLARED, Check, Named, checks_of, promise, registered, run_checks
+from whylight.testing.tiny import tiny_classifier
+from whylight.views.batch import Batch, Removal, Variants
+from whylight.views.texts import TextBatch, TextWindow
+from whylight.views.tokens import NO_FEATURE, TokenBatch, TokenWindow
+
+CUT, OTHER = "films, the plot drags nevers", "good acting"
+COALITIONS = 12
+ROUNDED = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Untouched:
+    """A window that something is removed from.
+
+    Attributes:
+        window: The window.
+        n_features: Features of the whole input; the window may hold some of them only.
+        row: The untouched window as a batch of one row.
+    """
+
+    window: Window
+    n_features: int
+    row: Batch
+
+
+@dataclass(frozen=True, eq=False)
+class RemoverSubject:
+    """A remover.
+
+    Attributes:
+        spec: The remover.
+        given: Windows to remove from; None for those of texts.
+        settings: Settings that it is run with.
+    """
+
+    spec: Spec
+    given: Sequence[Untouched] | None
+    settings: Mapping[str, object]
+
+    @cached_property
+    def untouched(self) -> Sequence[Untouched]:
+        """Windows to remove from, of every kind that the remover takes."""
+        takes = get_args(self.spec.consumes[0]) or (self.spec.consumes[0],)
+        found = [one for one in text_windows() if isinstance(one.window, takes)] if self.given is None else self.given
+        names = " or ".join(kind.__name__ for kind in takes)
+        promise(found, f"a remover of a {names} must be checked with windows=[Untouched(...)] of that kind.")
+        return found
+
+    def remove(self, window: Window, keep: Bools) -> Variants:
+        """Remove what is not kept."""
+        settings = self.spec.complete_settings(self.settings)
+        removal = Removal(self.spec.name, self.spec.function, settings, draws=bool(self.spec.facts["draws"]))
+        return removal(window, keep)
+
+
+def check_remover(
+    remover: str | Plugin,
+    *,
+    windows: Sequence[Untouched] | None = None,
+    settings: Mapping[str, object] | None = None,
+) -> None:
+    """Check that a remover keeps every promise of its kind.
+
+    Args:
+        remover: Its name, or the function that is decorated with `@remover`.
+        windows: Windows to remove from, for removers of other things than texts.
+        settings: Settings to run it with.
+
+    Raises:
+        AssertionError: With one sentence per promise that it breaks.
+    """
+    name = remover if isinstance(remover, str) else remover.__name__
+    run_checks(name, remover_checks(remover, windows=windows, settings=settings))
+
+
+def remover_checks(
+    remover: str | Plugin,
+    *,
+    windows: Sequence[Untouched] | None = None,
+    settings: Mapping[str, object] | None = None,
+) -> Iterator[Named]:
+    """Yield the checks of `check_remover` one by one, as (name, function without arguments).
+
+    Args:
+        remover: As for `check_remover`.
+        windows: As for `check_remover`.
+        settings: As for `check_remover`.
+    """
+    return checks_of(REMOVER_CHECKS, RemoverSubject(registered(REMOVERS, remover), windows, settings or {}))
+
+
+def token_windows(encoded: Encoded) -> list[Untouched]:
+    """Return the windows of a text that is cut into tokens."""
+    n_features = encoded.n_features
+    return [
+        Untouched(window, n_features, window.rows(window.ids[None]))
+        for window in encoded.windows
+        if isinstance(window, TokenWindow)
+    ]
+
+
+def text_windows() -> list[Untouched]:
+    """Return windows of tokens and of plain text: of a text, of a pair, and of a long text."""
+    tokens, plain = tiny_classifier(), load(lambda texts: [[1.0] for _ in texts], labels=["a"], mask_string="[MASK]")
+    inputs = (Text(CUT), Text(CUT, OTHER), Text(f"{CUT} " * 9))
+    found = [one for text in inputs for one in token_windows(tokens.encode(text, unit="word", long="window"))]
+    own = plain.encode(Text(CUT), unit="word", long="window")
+    texts = [window for window in own.windows if isinstance(window, TextWindow)]
+    return [*found, *(Untouched(one, own.n_features, TextBatch((one.text,))) for one in texts)]
+
+
+def keeping_all_is_the_identity(subject: RemoverSubject) -> None:
+    """Whatever is drawn."""
+    for one in subject.untouched:
+        rows = subject.remove(one.window, np.ones((2, one.n_features), dtype=bool)).batch
+        same = set(rows.keys()) == set(one.row.keys())
+        promise(
+            same, f"a window of which all is kept must stay as it is; {_row_shown(rows)} came of {_row_shown(one.row)}."
+        )
+
+
+def each_coalition_has_as_many_rows_as_it_has_weights(subject: RemoverSubject) -> None:
+    """One row per coalition, or several with weights that sum to 1, where draws are declared."""
+    for one in subject.untouched:
+        keep = some_coalitions(one.n_features)
+        found = subject.remove(one.window, keep)
+        draws = 1 if found.weights is None else found.weights.shape[1]
+        expected = draws * len(keep)
+        promise(len(found.batch) == expected, f"{len(keep)} coalitions need {expected} rows, not {len(found.batch)}.")
+        if found.weights is not None:
+            promise(subject.spec.facts["draws"], "a remover that returns weights must be declared with draws=True.")
+            sums = found.weights.sum(axis=1)
+            right = (found.weights >= 0).all() and np.abs(sums - 1).max() <= ROUNDED and len(sums) == len(keep)
+            promise(right, f"the weights of a coalition must be 0 or more and sum to 1; they sum to {sums}.")
+
+
+def keeping_none_leaves_no_content(subject: RemoverSubject) -> None:
+    """What is removed is gone, overwritten or zeroed, wherever it stood."""
+    for one in subject.untouched:
+        rows = subject.remove(one.window, np.zeros((1, one.n_features), dtype=bool)).batch
+        left = _content_left(one.window, rows)
+        promise(not left, f"nothing of the words must be left if none is kept; {_row_shown(rows)} still holds {left}.")
+
+
+def what_is_kept_stays_as_it_is(subject: RemoverSubject) -> None:
+    """In its order; and so does what belongs to no feature, as special tokens do."""
+    for one in subject.untouched:
+        keep = some_coalitions(one.n_features)
+        found = subject.remove(one.window, keep)
+        draws = len(found.batch) // len(keep)
+        for number, mask in enumerate(np.repeat(keep, draws, axis=0)):
+            row = found.batch.take([number])
+            promise(
+                _holds(one.window, mask, row), f"what is kept must stay as it is; {_row_shown(row)} lacks some of it."
+            )
+
+
+def nothing_that_comes_in_is_changed(subject: RemoverSubject) -> None:
+    """Neither the window nor the masks."""
+    for one in subject.untouched:
+        keep = some_coalitions(one.n_features)
+        before = keep.copy(), one.row.keys()
+        subject.remove(one.window, keep)
+        promise((keep == before[0]).all(), "a remover must not change the masks that it is given; it did.")
+        promise(_row_of(one).keys() == before[1], "a remover must not change the window that it is given; it did.")
+
+
+def rows_do_not_depend_on_each_other(subject: RemoverSubject) -> None:
+    """A coalition has the same rows alone, in company, and each time."""
+    for one in subject.untouched:
+        keep = some_coalitions(one.n_features)
+        together = subject.remove(one.window, keep).batch.keys()
+        alone = [subject.remove(one.window, mask[None]).batch.keys() for mask in keep]
+        promise(
+            together == [key for keys in alone for key in keys],
+            "a coalition must have the same rows alone and among others; they differ.",
+        )
+
+
+def some_coalitions(n_features: int) -> Bools:
+    """Return some masks, half of each kept."""
+    return np.asarray(np.random.default_rng(0).random((COALITIONS, n_features)) < 0.5)  # noqa: PLR2004  half
+
+
+def _row_of(one: Untouched) -> Batch:
+    window = one.window
+    if isinstance(window, TokenWindow):
+        return window.rows(window.ids[None])
+    return TextBatch((window.text,)) if isinstance(window, TextWindow) else one.row
+
+
+def _content_left(window: Window, rows: Batch) -> str:
+    """Return what of a window's features still stands in a row, or nothing."""
+    if isinstance(window, TextWindow) and isinstance(rows, TextBatch):
+        return ", ".join(p for p in _pieces_kept(window, np.ones(len(window.spans), dtype=bool)) if p in rows.texts[0])
+    if not isinstance(window, TokenWindow) or not isinstance(rows, TokenBatch):
+        return ""
+    ids, content = rows.ids[0, : rows.lengths[0]], window.feature != NO_FEATURE
+    if len(ids) != len(window.ids):
+        return "" if len(ids) <= int((~content).sum()) else f"{len(ids)} tokens"
+    zeroed = np.zeros(len(ids), dtype=bool) if rows.zeroed is None else rows.zeroed[0]
+    same = content & (ids == window.ids) & ~zeroed
+    return f"tokens {ids[same].tolist()}" if same.any() else ""
+
+
+def _holds(window: Window, mask: Bools, row: Batch) -> bool:
+    """Say whether what a mask keeps of a window stands in a row, in its order."""
+    if isinstance(window, TextWindow) and isinstance(row, TextBatch):
+        return _follow(_pieces_kept(window, mask), row.texts[0])
+    if not isinstance(window, TokenWindow) or not isinstance(row, TokenBatch):
+        return True
+    kept = window.kept(mask[None])[0]
+    ids, types = row.ids[0, : row.lengths[0]], row.types[0, : row.lengths[0]]
+    if len(ids) == len(window.ids):
+        zeroed = np.zeros(len(ids), dtype=bool) if row.zeroed is None else row.zeroed[0]
+        return bool(((ids == window.ids) & (types == window.types) & ~zeroed)[kept].all())
+    return _within(list(zip(window.ids[kept], window.types[kept], strict=True)), list(zip(ids, types, strict=True)))
+
+
+def _pieces_kept(window: TextWindow, mask: Bools) -> list[str]:
+    return [window.text[span.start : span.end] for span, kept in zip(window.spans, mask, strict=True) if kept]
+
+
+def _follow(pieces: Sequence[str], text: str) -> bool:
+    place = 0
+    for piece in pieces:
+        place = text.find(piece, place) + len(piece)
+        if place < len(piece):
+            return False
+    return True
+
+
+def _within(some: Sequence[object], others: Sequence[object]) -> bool:
+    """Say whether some things stand among others in their order."""
+    left = iter(others)
+    return all(any(one == other for other in left) for one in some)
+
+
+def _row_shown(rows: Batch) -> str:
+    if isinstance(rows, TokenBatch):
+        return str(rows.ids[0, : rows.lengths[0]].tolist())
+    return repr(rows.texts[0]) if isinstance(rows, TextBatch) else f"{len(rows)} rows"
+
+
+REMOVER_CHECKS: tuple[Check[RemoverSubject], ...] = (
+    *DECLARED,
+    Check(keeping_all_is_the_identity),
+    Check(each_coalition_has_as_many_rows_as_it_has_weights),
+    Check(keeping_none_leaves_no_content, lambda one: not one.spec.facts["draws"]),
+    Check(what_is_kept_stays_as_it_is),
+    Check(nothing_that_comes_in_is_changed),
+    Check(rows_do_not_depend_on_each_other),
+)

@@ -1,0 +1,59 @@
+"""The checks of methods by name, and which of them are run on which architecture."""
+
+from collections.abc import Callable
+from functools import cache
+
+import quick
+from whylight.core.registry import METHODS
+from whylight.testing import method_checks
+
+FULLY = ("bert", "plm_ca")
+"""Architectures on which every method is checked in full: one that reads a text at once, and one that reads chunks."""
+ONCE = {"settings_parse_back", "it_says_what_it_is"}
+"""Checks that look at no model."""
+EVERYWHERE = {
+    "scores_have_a_row_per_target_and_a_column_per_feature",
+    "something_is_scored",
+    "unsigned_scores_are_not_negative",
+    "the_same_call_gives_the_same_bytes",
+    "batches_do_not_matter",
+    "a_model_in_training_is_left_as_it_was",
+    "training_mode_does_not_change_the_scores",
+    "a_model_is_left_as_it_was_after_an_error_midway",
+}
+"""Checks of what depends on an architecture as much as on a method."""
+OF_VIEWS = {"texts_of_every_shape_have_finite_scores"}
+"""Checks of what methods that look at a model in the same way have in common."""
+OF_TOKENIZERS = {"every_unit_is_explained"}
+OTHER_TOKENIZERS = ("roberta", "llama")
+
+
+@cache
+def titles() -> dict[str, list[str]]:
+    """The names of the checks of each method."""
+    return {name: [title for title, _ in method_checks(name)] for name in quick.METHOD_NAMES}
+
+
+@cache
+def checks(method: str, architecture: str) -> dict[str, Callable[[], None]]:
+    classifier = quick.classifier(architecture, num_labels=3)
+    return dict(method_checks(method, classifier=classifier, settings=quick.cheap(method)))
+
+
+def run(method: str, architecture: str, title: str) -> None:
+    checks(method, architecture)[title]()
+
+
+def first_of_each_view() -> set[str]:
+    """One method for each way to look at a model: by what it consumes, and whether it takes layers apart."""
+    ways: dict[object, str] = {}
+    for name in quick.METHOD_NAMES:
+        ways.setdefault((METHODS[name].consumes, METHODS[name].facts["layers"]), name)
+    return set(ways.values())
+
+
+def says_something(method: str, architecture: str, title: str) -> bool:
+    """Say whether a check of a method tells more on this architecture than it tells on those of `FULLY`."""
+    if title in OF_TOKENIZERS:
+        return architecture in OTHER_TOKENIZERS
+    return title in EVERYWHERE or (title in OF_VIEWS and method in first_of_each_view())
