@@ -128,6 +128,66 @@ def test_a_folder_has_one_file_a_split(tmp_path: Path) -> None:
         dataset(tmp_path)
 
 
+def test_parts_of_a_table_are_read_as_one_data_set(tmp_path: Path) -> None:
+    bare: Rows = [{key: value for key, value in row.items() if key != "id"} for row in SINGLE]
+    (tmp_path / "parts").mkdir()
+    _jsonl(tmp_path / "parts" / "part-0002.jsonl", bare[2:])
+    _jsonl(tmp_path / "parts" / "part-0001.jsonl", bare[:2])
+    data, whole = dataset(tmp_path / "parts"), dataset(_jsonl(tmp_path / "all.jsonl", bare))
+    assert data.records == whole.records
+    assert [record.id for record in data] == ["1", "2", "3"]
+    assert "2 files are read as parts of one table" in data.notes
+    assert any("read whole" in note for note in data.notes)
+
+
+def test_a_split_may_be_in_parts(tmp_path: Path) -> None:
+    _jsonl(tmp_path / "train-00000-of-00002.jsonl", SINGLE[:1])
+    _jsonl(tmp_path / "train-00001-of-00002.jsonl", SINGLE[1:2])
+    _jsonl(tmp_path / "validation-00000-of-00001-0123456789ab.jsonl", SINGLE[2:])
+    assert [record.id for record in dataset(tmp_path, split="train")] == ["x", "y"]
+    assert [record.id for record in dataset(tmp_path, split="dev")] == ["z"]
+    with pytest.raises(SettingError, match=r"unknown split of .* 'test'.*train, validation"):
+        dataset(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("training.jsonl", "testing.jsonl"),
+        ("v1-train.jsonl", "v1-dev.jsonl"),
+        ("train-0.jsonl", "train-1.jsonl"),
+        ("a-1.jsonl", "b-1.jsonl"),
+        ("part-1.jsonl", "more.jsonl"),
+    ],
+)
+def test_files_of_which_one_may_be_another_split_are_not_taken_for_parts(
+    names: tuple[str, str], tmp_path: Path
+) -> None:
+    for name, row in zip(names, SINGLE, strict=False):
+        _jsonl(tmp_path / name, [row])
+    with pytest.raises(SettingError, match=r"unknown split of .* 'test'"):
+        dataset(tmp_path)
+
+
+def test_parts_are_of_one_kind_and_together_within_the_bound_of_a_file(tmp_path: Path) -> None:
+    _jsonl(tmp_path / "0001.jsonl", SINGLE[:1])
+    _jsonl(tmp_path / "0002.jsonl", SINGLE[1:])
+    sizes = [path.stat().st_size for path in tmp_path.iterdir()]
+    assert len(dataset(tmp_path, max_file_bytes=sum(sizes))) == 3
+    with pytest.raises(InputError, match=r"holds more than [\d,]+ bytes; 'max_file_bytes' is the setting for more"):
+        dataset(tmp_path, max_file_bytes=sum(sizes) - 1)
+    _table(tmp_path / "0003.csv", SINGLE[:1])
+    with pytest.raises(InputError, match=r"files of one kind, and those in .* end in csv, jsonl\."):
+        dataset(tmp_path)
+
+
+def test_what_is_wrong_with_a_part_names_its_file_and_line(tmp_path: Path) -> None:
+    _jsonl(tmp_path / "0001.jsonl", SINGLE[:2])
+    _jsonl(tmp_path / "0002.jsonl", [SINGLE[2], {"text": "no label"}])
+    with pytest.raises(InputError, match=r"line 2 of .*0002\.jsonl' has no 'label'"):
+        dataset(tmp_path)
+
+
 def test_a_split_column_chooses_the_rows(tmp_path: Path) -> None:
     rows = [{**row, "split": split} for row, split in zip(SINGLE, ("train", "val", "test"), strict=True)]
     path = _jsonl(tmp_path / "all.jsonl", rows)

@@ -20,7 +20,10 @@ is one who was not asked. `vote=majority` takes the characters that more than ha
 `vote=union` those that any did.
 
 In CSV and TSV (quotes as in CSV), lists and objects are cells of JSON; an empty cell is an absent one. A path is a file
-(.jsonl, .jsonl.gz, .csv, .tsv, .parquet), or a folder with one a split, `train.jsonl` and so on.
+(.jsonl, .jsonl.gz, .csv, .tsv, .parquet), or a folder with one per split, `train.jsonl` and so on. Instead of a file,
+a table may be in parts with numbers in their names, read in the order of the names: `train-00000-of-00002.parquet` and
+so on, or, where the folder holds one table alone, any name (`part-0001.jsonl`). The number of a row, which is its `id`
+where it has none, goes on from part to part; all parts together are no larger than one file may be.
 
 Offsets are Python character indices. A span that is empty, or lies outside its text, is an error that names the line;
 `invalid=drop` drops the span and counts it into the notes. Labels are all that the file has, in order.
@@ -30,8 +33,9 @@ record without the latter, is refused; `ignore=NAME,NAME` says that it is meant 
 `rationale` beside `rationales` or `labels`, and rows without a `split` among rows with one.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -48,6 +52,10 @@ from whylight.data.dataset import LOST, Dataset, Record
 from whylight.data.registry import corpus
 
 SPLIT_FILES = {"dev": ("dev", "val", "validation", "valid")}
+SPLIT_NAMES = ("train", *SPLIT_FILES["dev"], "test")
+_NUMBER = r"\d+(?:-of-\d+)?(?:-[0-9a-f-]{6,})?"
+_PART = re.compile(rf"{_NUMBER}|(?P<table>.+?)[-_]{_NUMBER}")
+"""How parts are called, endings aside: the table, a number, perhaps of how many, perhaps a hash."""
 _LONGEST_NUMBER = 18
 """Digits of labels that are ordered as numbers."""
 Row = Mapping[str, Any]
@@ -65,30 +73,26 @@ def files(
 ) -> Dataset:
     """A file of one's own: JSON lines, CSV, TSV or Parquet."""
     names = SPLIT_FILES.get(split, (split,))
-    file = path if path.is_file() else _file_of_split(path, names)
+    parts = [path] if path.is_file() else _files_of_split(path, names)
     marks = Marks(vote, keep_going=invalid == "drop", counts=Counter())
     found = _File(names, Columns(frozenset(form for name in ignore.split(",") for form in (name, name.strip()))), marks)
-    for line, row in table_rows(file, reading):
-        try:
-            found.take(line, found.columns.read(row))
-        except InputError as flaw:
-            reading.drop(file, line, flaw, unit=unit(file))
+    found.read(parts, reading)
     if not found.records and found.splits and not found.splits & {*names}:
-        raise unknown(
-            f"split of '{quotable(file)}'", quotable(split), [quotable(one) for one in sorted(found.splits)[:20]]
-        )
+        where = quotable(path if len(parts) > 1 else parts[0])
+        raise unknown(f"split of '{where}'", quotable(split), [quotable(one) for one in sorted(found.splits)[:20]])
     notes = [f"{count} {what}" for what, count in marks.counts.items() if count]
-    if file == path and not found.splits:
+    notes += [f"{len(parts)} files are read as parts of one table"] if len(parts) > 1 else []
+    if not found.splits and not {_table_of(file) for file in parts} & {*names}:
         notes.append(f"the file is read whole; the split '{quotable(split)}' is only its name")
     notes += [f"{LOST}{note}" for note in [found.columns.note] if note]
-    title = file.name.removesuffix(".gz").rpartition(".")[0] if file == path else path.name
+    title = path.name.removesuffix(".gz").rpartition(".")[0] if parts == [path] else path.name
     records = tuple(found.records.values())
     return Dataset(title, split, label_order(records), records, bool(found.multi_label), tuple(notes))
 
 
 @dataclass(slots=True)
 class _File:
-    """The records of a file so far, and what all of them must have in common."""
+    """The records of a table so far, and what all of them must have in common."""
 
     names: tuple[str, ...]
     columns: Columns
@@ -97,6 +101,20 @@ class _File:
     splits: set[str] = field(default_factory=set)
     multi_label: bool | None = None
     _has_splits: bool | None = None
+
+    def read(self, parts: Sequence[Path], reading: Reading) -> None:
+        """Add the records of files that are one table."""
+        if len(parts) > 1 and sum(file.stat().st_size for file in parts) > reading.max_file_bytes:
+            raise InputError(f"'{quotable(parts[0].parent)}' {reading.too_large()}.")
+        before = 0
+        for file in parts:
+            line = 0
+            for line, row in table_rows(file, reading):
+                try:
+                    self.take(before + line, self.columns.read(row))
+                except InputError as flaw:
+                    reading.drop(file, line, flaw, unit=unit(file))
+            before += line
 
     def take(self, line: int, row: Row) -> None:
         """Add the record of a row, if it is of the split."""
@@ -120,17 +138,41 @@ class _File:
         return Record(name, example, labels, self.marks.rationales(row, labels, example))
 
 
-def _file_of_split(folder: Path, names: tuple[str, ...]) -> Path:
-    """Return the file of a split in a folder that has one file a split."""
+def _files_of_split(folder: Path, names: tuple[str, ...]) -> list[Path]:
+    """Return the file of a split, or its parts in order, in a folder that has these for each split or for one table."""
     if not folder.is_dir():
         raise InputError(f"'{quotable(folder)}' is neither a file nor a folder.")
-    there = {file.name.partition(".")[0]: file for file in sorted(folder.iterdir()) if file.name.endswith(ENDINGS)}
+    there = [one for one in sorted(folder.iterdir()) if one.name.endswith(ENDINGS) and not one.name.startswith(".")]
     if not there:
         raise InputError(f"the folder '{quotable(folder)}' holds no data file; one ends in {', '.join(ENDINGS)}.")
-    chosen = next((there[name] for name in names if name in there), None)
+    whole = {_stem(file): file for file in there}
+    tables: dict[str, list[Path]] = {}
+    for file in there:
+        tables.setdefault(_table_of(file), []).append(file)
+    chosen = next(([whole[name]] for name in names if name in whole), None)
+    chosen = chosen or next((tables[name] for name in names if name in tables), None)
+    only = next(iter(tables))
+    if chosen is None and len(tables) == 1 and only not in SPLIT_NAMES and all(map(_PART.fullmatch, whole)):
+        chosen = there
     if chosen is None:
-        raise unknown(f"split of '{quotable(folder)}'", quotable(names[0]), [quotable(name) for name in [*there][:20]])
+        raise unknown(f"split of '{quotable(folder)}'", quotable(names[0]), [quotable(name) for name in [*tables][:20]])
+    kinds = {file.name.partition(".")[2] for file in chosen}
+    if len(kinds) > 1:
+        listed = quotable(", ".join(sorted(kinds)))
+        raise InputError(
+            f"the parts of a table are files of one kind, and those in '{quotable(folder)}' end in {listed}."
+        )
     return chosen
+
+
+def _stem(file: Path) -> str:
+    return file.name.partition(".")[0]
+
+
+def _table_of(file: Path) -> str:
+    """Return the name of the table that a file is, or is a part of."""
+    part = _PART.fullmatch(_stem(file))
+    return _stem(file) if part is None else part["table"] or ""
 
 
 def example_of(row: Row) -> Text:

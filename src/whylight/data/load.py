@@ -32,7 +32,8 @@ def dataset(spec: str | Path, /, *, split: str = "test", drop_broken: bool = Fal
 
     Args:
         spec: `"CORPUS:PATH"`, where a known corpus name before the first colon decides; or the path of a .jsonl,
-            .jsonl.gz, .csv, .tsv or .parquet file, or of a folder with one of these a split; or `"hf:NAME_OR_FOLDER"`.
+            .jsonl.gz, .csv, .tsv or .parquet file, or of a folder with one of these per split, or with parts of one
+            table; or `"hf:NAME_OR_FOLDER"`.
         split: `train`, `dev` (also `val`, `validation`), `test`, or what else the corpus has.
         drop_broken: Leave out records that cannot be read, instead of refusing the data; a note counts and names them.
         **settings: Settings of the corpus, e.g. `rationale="phrases"`; and, for whatever is read from files, the bounds
