@@ -11,10 +11,10 @@ from test_parts import tuned
 import run_rows
 import whylight as wl
 from whylight.core.errors import InputError
-from whylight.report.run_page import page
+from whylight.report.run_page import run_page
 from whylight.run import book
 from whylight.run.compare import compare, select
-from whylight.run.corpus import corpus_summary
+from whylight.run.corpus import corpus_summary, measures_of
 from whylight.run.summary import BLOCK, interval, summarise
 from whylight.store import parts, runs, tables
 from whylight.store.tables import Row
@@ -85,7 +85,7 @@ def test_a_part_that_vanishes_or_changes_while_it_is_read_is_one_sentence(tmp_pa
 def test_tables_are_made_in_one_pass_over_rows() -> None:
     explanations, scores = run_rows.example_rows()
     assert summarise(iter(explanations), iter(scores)) == summarise(explanations, scores)
-    one, other = (corpus_summary(kind(explanations), kind(explanations)) for kind in (iter, list))  # type: ignore[operator]
+    one, other = (corpus_summary(kind(explanations), kind(explanations), measures_of({})) for kind in (iter, list))  # type: ignore[operator]
     assert one == other
     left, right = (select(iter(scores), name) for name in ("occlusion", "lime"))
     assert compare(iter(left), iter(right)) == compare(left, right)
@@ -150,7 +150,7 @@ def test_folders_of_earlier_versions_open_and_are_not_written_in(*, done: bool, 
     stored = runs.read(tmp_path / "old")
     assert [row["value"] for row in stored.scores] == [row["value"] for row in now.scores]
     assert [row["places"] for row in stored.explanations] == [row["places"] for row in now.explanations]
-    assert "occlusion" in page(tmp_path / "old")
+    assert "occlusion" in run_page(tmp_path / "old")
     with pytest.raises(
         InputError, match=r"of an earlier version, which is read .* but not continued; name another folder"
     ):
