@@ -159,9 +159,7 @@ def _files_of_split(folder: Path, names: tuple[str, ...]) -> list[Path]:
     kinds = {file.name.partition(".")[2] for file in chosen}
     if len(kinds) > 1:
         listed = quotable(", ".join(sorted(kinds)))
-        raise InputError(
-            f"the parts of a table are files of one kind, and those in '{quotable(folder)}' end in {listed}."
-        )
+        raise InputError(f"the parts in '{quotable(folder)}' must be files of one kind; they end in {listed}.")
     return chosen
 
 
