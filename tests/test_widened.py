@@ -21,7 +21,7 @@ import quick
 import whylight as wl
 from balanced import parsed
 from whylight.cli.main import app
-from whylight.core import registry
+from whylight.core import plugins, registry
 from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.encoded import Encoded, Long, Unit, key_of
 from whylight.core.errors import IncompatibleError, InputError, SettingError
@@ -371,6 +371,19 @@ def test_hostile_strings_are_escaped(drawn: str, monkeypatch: pytest.MonkeyPatch
         assert '</style><script>alert("1")</script> <b>&amp; {{ 7*7 }} [red]' in unescape(html)
     assert not set(printed([found])) & STEERING
     assert "[red]" in printed([found])
+
+
+def test_another_package_brings_a_renderer_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Offered:
+        @staticmethod
+        def load() -> None:
+            register_renderer("board", OWN)
+
+    monkeypatch.setattr(renderers, "_RENDERERS", dict(renderers._RENDERERS))
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [Offered] if group == "whylight.report.kinds" else [])
+    plugins.load_all.__wrapped__("whylight.report.kinds")
+    assert renderers.renderer_of("board") is OWN
+    assert renderers.renderer_of("text").noun.one == "text"
 
 
 def test_a_kind_has_one_renderer(own_renderer: None) -> None:  # noqa: ARG001

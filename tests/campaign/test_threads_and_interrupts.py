@@ -8,7 +8,7 @@ import pytest
 import threads
 
 from whylight.core import interruption
-from whylight.models import encoder, unchanged
+from whylight.models import token_network, unchanged
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def test_threads_give_what_one_gives() -> None:
 
 def test_threads_without_a_lock_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unchanged, "held", _nothing)
-    monkeypatch.setattr(encoder, "held", _nothing)
+    monkeypatch.setattr(token_network, "held", _nothing)
     assert threads.campaign(0.1, 0).violations
 
 

@@ -106,8 +106,11 @@ def test_ordinary_integrated_gradients_of_the_bundled_model_are_not_noted_and_th
         assert note.startswith("the scores for '")
 
 
-def test_a_copy_of_a_classifier_finds_out_for_itself() -> None:
-    clf = tiny.classifier("bert")
+@pytest.mark.parametrize("architecture", ["bert", "plm_ca"])
+def test_a_copy_of_a_classifier_finds_out_for_itself(architecture: str) -> None:
+    clf = tiny.classifier(architecture)
     assert clf.company == "any"
     twin = copy.deepcopy(clf)
     assert twin.engine._company.__self__ is twin
+    assert twin._findings._classifier is twin
+    assert twin.network.model is twin.model is not clf.model

@@ -64,7 +64,7 @@ class ChunkedClassifier:
         self.labels = labels
         self.identity = identity
         self._findings = trial.Findings(self)
-        self.engine = Engine(self.batch_logits, budget=self.network.token_budget, company=lambda: self.company)
+        self.engine = Engine(self.batch_logits, budget=self.network.token_budget, company=self._find_company)
         self._outcomes = ChunkedOutcomes(self.network, self.engine, labels.head, identity)
         self.offers: Offers = {
             Game: partial(game_of, self),
@@ -92,6 +92,9 @@ class ChunkedClassifier:
     def company(self) -> Company:
         """Which rows may share a batch; found out by trying."""
         return self._findings.company
+
+    def _find_company(self) -> Company:  # a method, because a copy of the classifier has its own
+        return self.company
 
     def encode(self, example: Text, *, unit: Unit, long: Long) -> Encoded:
         """Cut an example into features and documents, which are read in chunks."""

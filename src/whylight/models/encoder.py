@@ -58,7 +58,7 @@ class TransformerClassifier:
         self.labels = labels
         self.identity = identity
         self._findings = trial.Findings(self)
-        self.engine = Engine(self.batch_logits, budget=self.network.token_budget, company=lambda: self.company)
+        self.engine = Engine(self.batch_logits, budget=self.network.token_budget, company=self._find_company)
         self.offers: Offers = {
             Game: partial(game_of, self),
             GradientView: self.gradient_view,
@@ -85,6 +85,9 @@ class TransformerClassifier:
     def company(self) -> Company:
         """Which rows may share a batch; found out by trying."""
         return self._findings.company
+
+    def _find_company(self) -> Company:  # a method, because a copy of the classifier has its own
+        return self.company
 
     def encode(self, example: Text, *, unit: Unit, long: Long) -> Encoded:
         """Cut an example into features and windows."""
