@@ -121,10 +121,10 @@ def test_pools_reach_the_error_of_independent_draws_with_a_fraction_of_the_encod
         errors = []
         for seed in range(3):
             asked.clear()
-            players, values = planted(24, 16, seed)
+            players, values = planted(24, 12, seed)
             inner = players._value
             players._value = watched
-            samples = (4 if pool is None else 8) * 384  # more coalitions of the same variants cost no encoding
+            samples = (4 if pool is None else 8) * 288  # more coalitions of the same variants cost no encoding
             errors.append(
                 np.mean((kernel_shap(players, samples=samples, pool=pool, seed=seed).values[0] - values) ** 2)
             )
@@ -140,7 +140,7 @@ def test_more_variants_bring_less_error() -> None:
     for pool in (2, 16):
         players = [planted(6, 12, seed) for seed in range(4)]
         errors[pool] = np.mean(
-            [(kernel_shap(p, samples=3000, pool=pool).values[0] - values) ** 2 for p, values in players]
+            [(kernel_shap(p, samples=1500, pool=pool).values[0] - values) ** 2 for p, values in players]
         )
     assert errors[16] < errors[2] / 2
 

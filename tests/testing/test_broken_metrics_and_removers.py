@@ -8,6 +8,7 @@ import pytest
 from breaking import failing, inside
 
 from whylight.core.arrays import Bools, Floats
+from whylight.core.errors import SettingError
 from whylight.core.explanation import Explanation
 from whylight.core.rationale import Rationale
 from whylight.core.registry import metric, remover
@@ -101,13 +102,25 @@ def no_features_give_a_number_or_nan() -> None:
     alone(lambda one: np.asarray([one.row(target).max() for target in one.targets]))
 
 
+def held_against(explanation: Explanation, rationale: Rationale) -> float:
+    gold = explanation.example.marks(rationale.places, explanation.places)
+    return float(explanation.scores[0, gold].sum() > explanation.scores[0, ~gold].sum())
+
+
 def without_gold_there_is_no_number_and_it_says_so() -> None:
     @metric(cite="here", higher_is_better=True)
     def subject(explanation: Explanation, rationale: Rationale) -> Any:
         """Count what is gold among the best."""
-        (row,) = explanation.scores
-        gold = explanation.example.marks(rationale.places, explanation.places)
-        return np.asarray([float(row[gold].sum() > row[~gold].sum())])
+        if len(explanation.scores) > 1:
+            raise SettingError("a rationale is of one label.")
+        return np.asarray([held_against(explanation, rationale)])
+
+
+def a_rationale_is_held_against_one_label() -> None:
+    @metric(cite="here", higher_is_better=True)
+    def subject(explanation: Explanation, rationale: Rationale) -> Any:
+        """Count what is gold among the best (nan without gold features)."""
+        return np.asarray([held_against(explanation, rationale) if rationale.places else np.nan])
 
 
 def the_better_explanation_measures_better() -> None:
@@ -125,6 +138,7 @@ METRICS_BROKEN = [
     odd_scores_give_a_number_or_nan_and_no_warning,
     no_features_give_a_number_or_nan,
     without_gold_there_is_no_number_and_it_says_so,
+    a_rationale_is_held_against_one_label,
     the_better_explanation_measures_better,
 ]
 

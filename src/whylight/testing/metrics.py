@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from whylight.core.arrays import Floats
+from whylight.core.errors import WhylightError
 from whylight.core.explanation import Explanation
 from whylight.core.marked import is_corpus_metric
 from whylight.core.rationale import Rationale
@@ -175,6 +176,16 @@ def without_gold_there_is_no_number_and_it_says_so(subject: MetricSubject) -> No
     promise("nan" in subject.spec.summary, "the first line of the docstring must say when the number is nan.")
 
 
+def a_rationale_is_held_against_one_label(subject: MetricSubject) -> None:
+    """An explanation with rows of two labels is refused: people marked the reason for one."""
+    two = words_explained(np.asarray(SCORES), WORDS)
+    try:
+        values = subject.measure(two, (words_marked(two, (0,)),))
+    except WhylightError:
+        return
+    raise AssertionError(f"an explanation of two labels must be refused with a SettingError, not measured as {values}.")
+
+
 def the_better_explanation_measures_better(subject: MetricSubject) -> None:
     """What ranks words as they count is not measured worse than what ranks them the other way round."""
     made = words_explained(BETTER, WORDS)
@@ -216,5 +227,6 @@ METRIC_CHECKS: tuple[Check[MetricSubject], ...] = (
     Check(odd_scores_give_a_number_or_nan_and_no_warning),
     Check(no_features_give_a_number_or_nan),
     Check(without_gold_there_is_no_number_and_it_says_so, lambda one: one.consumes(Rationale)),
+    Check(a_rationale_is_held_against_one_label, lambda one: one.consumes(Rationale)),
     Check(the_better_explanation_measures_better, lambda one: one.consumes(Game) or one.consumes(Rationale)),
 )
