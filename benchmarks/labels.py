@@ -42,7 +42,7 @@ def all_labels() -> list[Result]:
     scale = LABELS / TIMED
     detail = (
         f"{turns.median(0):.1f} s, Captum {turns.median(1) * scale:.0f} s ({TIMED} of {LABELS} labels timed, "
-        f"batch {batch}, {SAMPLES} samples); structural: one set of passes against one a label; {LABELS} is par"
+        f"batch {batch}, {SAMPLES} samples); structural: one set of passes against one per label; {LABELS} is par"
     )
     return [at_least("LIME, 50 labels, Captum / ours", turns.ratio(1, 0) * scale, 30.0, detail)]
 

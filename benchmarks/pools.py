@@ -1,7 +1,7 @@
 """KernelSHAP with pools against independent draws, on models that encode a document in blocks.
 
 - On a real network: a small PLM-CA (two layers, 128 wide, random weights) reads 24 chunks of 32 tokens. Seconds are
-  those of the whole method on this network, with four samples a feature either way. Its Shapley values are not known,
+  those of the whole method on this network, with four samples per feature either way. Its Shapley values are not known,
   but errors are: independent draws err each on their own, so that the mean over features of (x - a)(x - b), with a and
   b two independent runs, is the mean squared error of x, and that of (a - b)^2 / 2 is a's.
 - For 6,000 tokens in 47 chunks of the network of `chunked`, where a run would take hours: a projection. The game is

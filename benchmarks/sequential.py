@@ -3,7 +3,7 @@
 The loop is ours: it does what the author's code does, with right embeddings and its points in one batch. Captum has no
 sequential integrated gradients. So the ratios say what the formula saves, not that a peer is slow:
 
-- pooled by `sum`, the integral is known: one forward pass a token against 50 forward and backward passes;
+- pooled by `sum`, the integral is known: one forward pass per token against 50 forward and backward passes;
 - pooled by a norm, most tokens are done with 8 nodes instead of 50.
 """
 
@@ -26,7 +26,7 @@ from whylight.views.positions import Pooling, pool
 TEXT = "The first hour is a quiet marvel: patient, funny and beautifully shot, but then the story loses its nerve."
 STEPS = 50
 WHY: dict[Pooling, str] = {
-    "sum": f"structural: one forward pass a token against {STEPS} forward and backward",
+    "sum": f"structural: one forward pass per token against {STEPS} forward and backward",
     "l2": f"structural: 8 nodes for most tokens against {STEPS}, in common batches",
 }
 REFERENCE_STEPS = 200

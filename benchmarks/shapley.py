@@ -60,7 +60,7 @@ def speed() -> list[Result]:
 
 
 def error() -> list[Result]:
-    """Compare mean squared errors against exact Shapley values, on one table of values a text."""
+    """Compare mean squared errors against exact Shapley values, on one table of values per text."""
     games = known_games()
     results: list[Result] = []
     for count in EVALUATIONS:

@@ -3,7 +3,7 @@
     python findings/decomposition.py path/to/data
 
 The bundled model on sentences of the Stanford Sentiment Treebank and on whole movie reviews, which it reads in windows:
-AOPC comprehensiveness and sufficiency, paired differences from `input_x_gradient`, seconds a text. `decompx` carries
+AOPC comprehensiveness and sufficiency, paired differences from `input_x_gradient`, seconds per text. `decompx` carries
 N x N vectors through every layer, so that it explains fewer of the reviews.
 """
 
@@ -27,7 +27,7 @@ METHODS = (
 )
 METRICS = ("aopc_comprehensiveness", "aopc_sufficiency")
 SENTENCES, REVIEWS, SOME = 200, 50, 10
-HEAD = ["method", "texts", *METRICS, *(f"{metric}, minus {BASE}" for metric in METRICS), "seconds a text"]
+HEAD = ["method", "texts", *METRICS, *(f"{metric}, minus {BASE}" for metric in METRICS), "seconds per text"]
 
 
 def main() -> None:
@@ -57,7 +57,7 @@ def _run(name: str, data: Dataset, methods: Sequence[str]) -> Evaluation:
 
 
 def _rows(run: Evaluation, methods: Sequence[str]) -> list[list[str]]:
-    """Return one line a method: its means, and how it differs from the base, text by text."""
+    """Return one line per method: its means, and how it differs from the base, text by text."""
     lines = {line.method: line for line in run.summary.lines}
     return [
         [

@@ -113,7 +113,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "list": _listed,
     "over seeds": _over_seeds,
 }
-"""Parts of a cell: its numbers stand as mean and interval, as mean and deviation, or as one a seed."""
+"""Parts of a cell: its numbers stand as mean and interval, as mean and deviation, or as one per seed."""
 
 
 if __name__ == "__main__":

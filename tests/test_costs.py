@@ -44,11 +44,11 @@ def each(number: int) -> Callable[[Size], int]:
     return lambda size: number * size.labels
 
 
-ONE = ("1 forward, 1 backward", "one forward pass, one backward pass a target", lambda _: 1, each(1))
+ONE = ("1 forward, 1 backward", "one forward pass, one backward pass per target", lambda _: 1, each(1))
 TWO = "two forward passes (three with label attention), and "
 COSTS = {
     "random": Cost("0", "nothing", lambda _: 0),
-    "occlusion": Cost("n + 1 forward", "one forward pass a feature, and one", lambda size: size.n + 1),
+    "occlusion": Cost("n + 1 forward", "one forward pass per feature, and one", lambda size: size.n + 1),
     "lime": Cost("≤ 501 forward", "`samples` + 1 forward passes", lambda _: 501, drawn=True),
     "kernel_shap": Cost(
         "≤ 502 forward, or 4 n + 2 where that is more", "`samples` + 2 forward passes", lambda _: 502, drawn=True
@@ -60,22 +60,22 @@ COSTS = {
     "saliency": Cost(*ONE),
     "input_x_gradient": Cost(*ONE),
     "integrated_gradients": Cost(
-        "52 forward, 50 backward", "`steps` + 2 forward passes, `steps` backward passes a target",
+        "52 forward, 50 backward", "`steps` + 2 forward passes, `steps` backward passes per target",
         lambda _: 52, each(50),
     ),
     "sequential_integrated_gradients": Cost(
-        "1 forward a token, and 1", "one forward pass a token and one", lambda size: size.tokens + 1
+        "1 forward per token, and 1", "one forward pass per token and one", lambda size: size.tokens + 1
     ),
     "gradient_shap": Cost(
-        "52 forward, 50 backward", "`samples` + 2 forward passes, `samples` backward passes a target",
+        "52 forward, 50 backward", "`samples` + 2 forward passes, `samples` backward passes per target",
         lambda _: 52, each(50),
     ),
-    "deeplift": Cost("4 forward, 2 backward", "4 forward passes, 2 backward passes a target", lambda _: 4, each(2)),
+    "deeplift": Cost("4 forward, 2 backward", "4 forward passes, 2 backward passes per target", lambda _: 4, each(2)),
     "attention": Cost("1 forward", "one forward pass", lambda _: 1),
     "attention_rollout": Cost("1 forward", "one forward pass", lambda _: 1),
     "attgrad": Cost(*ONE),
     "attingrad": Cost(
-        "2 forward, 1 backward", "two forward passes, one backward pass a target", lambda _: 2, each(1)
+        "2 forward, 1 backward", "two forward passes, one backward pass per target", lambda _: 2, each(1)
     ),
     "alti": Cost("2 forward, n^2 products a layer", f"{TWO}N^2 D heads a layer", lambda _: 2),
     "globenc": Cost("2 forward, n^2 products a layer", f"{TWO}N^2 D heads a layer", lambda _: 2),

@@ -1,4 +1,4 @@
-"""Layers in reports: a picture with a row a layer, everything escaped, and the same in words."""
+"""Layers in reports: a picture with a row per layer, everything escaped, and the same in words."""
 
 import json
 import re
@@ -25,7 +25,7 @@ NASTY = '<script>alert(1)</script> & "quoted" </td></style> \x01 {{ 7*7 }}'
 
 
 def at_layers(scores: list[list[float]], text: str, *, signed: bool = True) -> list[Explanation]:
-    """Explanations of a text, one a layer, with given scores, over and over."""
+    """Explanations of a text, one per layer, with given scores, over and over."""
     spans = tuple(Span(0, start, end) for start, end in words(text))
     prediction = Prediction(1, "<b>good</b>", 0.9, (0.1, 0.9), (1,))
     made = []
@@ -134,7 +134,7 @@ def test_the_page_of_a_run_draws_layers(tmp_path: Path) -> None:
     html = run_page.run_page(folder)
     tags = parsed(html).seen
     assert "script" not in {tag for tag, _ in tags}
-    assert html.count('class="layers"') == 2  # one a text
+    assert html.count('class="layers"') == 2  # one per text
     assert "attention (layers 1 to 2)" in html
     assert "attention@1</b> is the method at layer 1" in html
     assert "layer 1: 0.250 [0.250, 0.250], layer 2: 0.750 [0.750, 0.750]" in html

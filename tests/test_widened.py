@@ -315,7 +315,7 @@ def test_the_report_of_a_run_lists_them_too(tmp_path: Path) -> None:
     html = reported(tmp_path, boards())
     assert html.count('<div class="features">') == 9  # three boards, under occlusion, chance and what people marked
     said = told(html)
-    assert all(part in said for part in ("on 3 inputs", "Best and worst inputs", "time an input", "order of features"))
+    assert all(part in said for part in ("on 3 inputs", "Best and worst inputs", "time per input", "order of features"))
 
 
 def test_a_kind_is_drawn_by_its_renderer(own_renderer: None, tmp_path: Path) -> None:  # noqa: ARG001

@@ -26,7 +26,7 @@ TEXT = "good films but dull"
 def make_trace(
     layers: list[Any], pool: list[float], gradient: Any = None, feature: list[int] | None = None
 ) -> TraceView:
-    """A trace from nested lists `[heads][positions][positions]`, one a layer."""
+    """A trace from nested lists `[heads][positions][positions]`, one per layer."""
     feature = feature or list(range(len(pool)))
     return TraceView(
         tuple(torch.tensor(layer, dtype=torch.float64) for layer in layers),

@@ -49,7 +49,7 @@ def parts_by_hand(bert: by_hand.Bert, depth: int, split: str) -> Tensor:
         layer, (value, output) = bert.layers[number], bert.value_output(number)
         v = torch.einsum("jkd,hde->hjke", parts, value)
         b_value, b_output = bert("attention.self.value.bias", number), bert("attention.output.dense.bias", number)
-        if number == 0 and split != "token":  # the true value vectors, one a token
+        if number == 0 and split != "token":  # the true value vectors, one per token
             v = v + torch.einsum(
                 "jk,he->hjke", torch.eye(size, dtype=torch.float64), b_value.reshape(by_hand.HEADS, -1)
             )

@@ -88,7 +88,7 @@ def explain(  # noqa: PLR0913  one parameter an option
         ),
     ] = None,
     output_format: Annotated[
-        Format, typer.Option("--format", help="text, json (one object a line) or html.")
+        Format, typer.Option("--format", help="text, json (one object per line) or html.")
     ] = Format.text,
     evidence: Annotated[
         int, typer.Option(metavar="N", help="List at most N stretches of text that carry each label; 0 for none.")

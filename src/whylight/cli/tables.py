@@ -34,7 +34,7 @@ class TableFormat(StrEnum):
 
 
 def print_records(records: "Sequence[Row]", output_format: TableFormat) -> None:
-    """Print flat records, one a line."""
+    """Print flat records, one per line."""
     if output_format is TableFormat.json:
         put("".join(f"{to_json(record, allow_nan=True)}\n" for record in records))
         return
@@ -61,7 +61,7 @@ def print_evaluation(found: "Evaluation", *, title: str, by_outcome: bool) -> No
     corpus = found.corpus
     if corpus is not None:
         print_table(corpus, title=f"{title}: all words together", costs=False)
-    say("Means over texts with 95 % bootstrap intervals; ↑ higher is better, ↓ lower; cost a text.", style="dim")
+    say("Means over texts with 95 % bootstrap intervals; ↑ higher is better, ↓ lower; cost per text.", style="dim")
     memory = "" if found.peak_megabytes is None else f", at most {_memory(found.peak_megabytes)} of memory"
     say(f"{found.rows_run:,} distinct inputs in {_duration(found.seconds)}{memory}.", style="dim")
 

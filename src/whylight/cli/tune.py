@@ -110,7 +110,7 @@ def repeat(options: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
 
 
 def _records(trials: "Sequence[TriedRecipe]") -> list[dict[str, Any]]:
-    """Return one flat record a trial; what one has not is None."""
+    """Return one flat record per trial; what one has not is None."""
     figures = dict.fromkeys(name for one in trials for name in one.figures)
     return [
         {"trial": one.number, "state": one.state, "value": one.value, **one.parameters, **figures, **one.figures}

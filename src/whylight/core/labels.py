@@ -75,7 +75,7 @@ class Labels:
         """Return logits `[rows, labels]` of the weighted mean of probabilities.
 
         Args:
-            logits: Of several draws a row, `[rows, draws, labels]`.
+            logits: Of several draws per row, `[rows, draws, labels]`.
             weights: How much each draw counts, `[rows, draws]`; they sum to 1.
         """
         return self.logits_of((self.probabilities(logits) * weights[..., None]).sum(axis=1))

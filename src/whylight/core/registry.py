@@ -154,7 +154,7 @@ _ARTICLES = {bool: "true or false", int: "a whole number", float: "a number", st
 Layers = Literal["any", "post_norm"]
 
 
-def method(  # noqa: PLR0913  one keyword a fact; there is nothing to group
+def method(  # noqa: PLR0913  one keyword per fact; there is nothing to group
     *,
     cite: str,
     signed: bool,

@@ -1,6 +1,6 @@
 """e-SNLI with highlights: premise and hypothesis, and the words that people marked as the reason.
 
-Layout: `dev_highlights*.jsonl` (or `SPLIT*.jsonl`), one object a line: `label`, `premise` and `hypothesis` as lists
+Layout: `dev_highlights*.jsonl` (or `SPLIT*.jsonl`), one object per line: `label`, `premise` and `hypothesis` as lists
 of tokens, `premise_highlight` and `hypothesis_highlight` as 0/1 for each token; `dev_index` becomes the id.
 Counts at hand: 6351 dev pairs, entailment and contradiction only, in which all three annotators marked both
 sentences.

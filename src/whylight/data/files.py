@@ -1,6 +1,6 @@
 """Files of one's own: JSON lines, CSV, TSV or Parquet.
 
-Layout: one record a line (row), with
+Layout: one record per line (row), with
 
 - `text`, and `pair` for a second text;
 - `label`, or, multi-label, `labels` as a list;

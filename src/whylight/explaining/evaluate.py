@@ -44,7 +44,7 @@ def measure(  # noqa: PLR0913  every argument but two is optional and named
         **settings: Settings of the metric, e.g. `share=0.2`.
 
     Returns:
-        One value a target.
+        One value per target.
     """
     if not isinstance(explanation, Explanation):
         raise InputError(

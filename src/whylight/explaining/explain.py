@@ -147,7 +147,7 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
 
     Returns:
         An `Explanation` for one text and at most one method, else a list: all methods of the first text, and so on.
-        With `layer="all"` it is a list with one explanation a layer, the first first, where a method has layers.
+        With `layer="all"` it is a list with one explanation per layer, the first first, where a method has layers.
 
     Example:
         >>> import whylight as wl

@@ -39,7 +39,7 @@ def ridge(keep: Bools, values: Floats, weights: Floats, *, alpha: float) -> Floa
 
 
 def _ridge_by_samples(keep: Bools, centred: Floats, weights: Floats, *, alpha: float) -> Floats:
-    """Solve the ridge regression of a very long text by an equation a sample instead of one a feature.
+    """Solve the ridge regression of a very long text by an equation per sample instead of one per feature.
 
         b = A' (A A' + alpha)^-1 W^1/2 v,   A = W^1/2 (z - mean z),
 

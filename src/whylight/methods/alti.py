@@ -7,8 +7,8 @@ A layer's state behind its first norm is a sum of one vector a position, and of 
     c_ij     = max(0, |y_i|_1 - |y_i - T_i(x_j)|_1), rows divided by their sum;     a = r C_L ... C_1
 
 with r what the head reads of the last layer. The MLP and the second norm are left out. Not specific to a class, but in
-a model with label attention r is the label's own attention: one row a target. A row in which every c_ij is 0 is spread
-evenly. `layer` l stops there, a = r C_l ... C_1, with the same r.
+a model with label attention r is the label's own attention: one row per target. A row in which every c_ij is 0 is
+spread evenly. `layer` l stops there, a = r C_l ... C_1, with the same r.
 
 Defined for layers that end in a norm; others are refused by name.
 Reference: Ferrando et al. 2022. Cost: two forward passes (three with label attention), and N^2 D heads a layer, in

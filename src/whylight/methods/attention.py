@@ -2,7 +2,7 @@
 
     a_i = mean over heads of  A_ri,   last layer, r the row that the head reads (CLS, the last token, or the mean)
 
-Not specific to a class, but in a model with label attention it is the label's own: one row a target.
+Not specific to a class, but in a model with label attention it is the label's own: one row per target.
 
 `layer` l reads the attention of that layer instead, on the same row: a = r A_l. In a model with label attention r is
 the label's own attention, followed into layer l: what the positions look at that the label looks at. There the label's

@@ -2,8 +2,8 @@
 
     R = B_L ... B_1,   B_l = row-normalised (A_l + I) / 2,   a = r R,   r what the head reads of the last layer
 
-Not specific to a class, but in a model with label attention r is the label's own attention: one row a target. There a
-layer is a block a chunk, so that no matrix over the whole document is built.
+Not specific to a class, but in a model with label attention r is the label's own attention: one row per target. There a
+layer is a block per chunk, so that no matrix over the whole document is built.
 
 `layer` l stops there, a = r B_l ... B_1: what has reached the positions that the head reads, once l layers are done.
 Reference: Abnar and Zuidema 2020. Cost: one forward pass; with label attention two.

@@ -3,7 +3,7 @@
     a_i = mean over heads of  A_ri |d f / d A_ri|,   last layer, r the row that the head reads
 
 In a model with label attention A is the label's own.
-Reference: Serrano and Smith 2019; Edin et al. 2024. Cost: one forward pass, one backward pass a target.
+Reference: Serrano and Smith 2019; Edin et al. 2024. Cost: one forward pass, one backward pass per target.
 """
 
 from whylight.core.arrays import Floats

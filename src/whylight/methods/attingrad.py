@@ -4,7 +4,7 @@
 
 A_i is the attention of the row that the head reads, last layer, mean over heads; in a label-attention model it is the
 label's own. Attention alone often falls on punctuation, the gradient alone is noisy; the product needs both.
-Reference: Edin et al. 2024. Cost: two forward passes, one backward pass a target.
+Reference: Edin et al. 2024. Cost: two forward passes, one backward pass per target.
 Their code takes x after position embedding and LayerNorm; here it is the word embedding, as in all gradient methods.
 """
 

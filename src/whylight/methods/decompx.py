@@ -1,4 +1,4 @@
-"""DecompX: every state of the model split into one vector a token, from the embeddings to the logits.
+"""DecompX: every state of the model split into one vector per token, from the embeddings to the logits.
 
 x_i<-k is the part of token k in the state of position i; all parts of a position sum to its true state. Through a layer
 
@@ -13,7 +13,7 @@ shared out among the k in proportion to
     cls       all to the first token          token    none: biases are one source more, that no feature gets
 
 The slope f(z) / z is that of the line through the origin, 0.5 for GELU at z = 0. Sources are the states that enter the
-first layer, one a token, special ones included; up to the first attention biases belong to the token itself. Under
+first layer, one per token, special ones included; up to the first attention biases belong to the token itself. Under
 `token` they do not, so that the parts are linear in the embeddings. The parts sum to the logit; the receipt's gap
 counts special tokens and biases, features do not get them. Attention is a constant, so that queries and keys get no
 part; of a gated MLP the activated gate is one too (ModernBERT), and label attention as well.

@@ -12,7 +12,7 @@ sources like words; the receipt's gap counts them, features do not get them.
 through the embedding's own norm to the word embeddings; position and type embeddings are then a source of their own.
 Gated MLPs (ModernBERT, Llama): the activated gate is held too, and all is given to the other branch.
 
-Reference: Modarressi et al. 2023. Cost: one forward pass, one backward pass a target.
+Reference: Modarressi et al. 2023. Cost: one forward pass, one backward pass per target.
 The published code carries `[tokens, tokens, dims]` forward through edited copies of BERT and RoBERTa and shares biases
 out among the tokens; where an activation's input is 0 it takes the slope 0 instead of the limit, which is taken here.
 """

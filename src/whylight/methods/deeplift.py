@@ -5,7 +5,7 @@
 m the gradient of f at x in which every elementwise activation (GELU, tanh, ...) has the slope of the line from baseline
 to input. Attention and normalisation keep their own gradient: the rule has no answer for them, so that scores need not
 sum to f(x) - f(b). The receipt carries the gap.
-Reference: Shrikumar et al. 2017. Cost: 4 forward passes, 2 backward passes a target.
+Reference: Shrikumar et al. 2017. Cost: 4 forward passes, 2 backward passes per target.
 Captum's rules fire on none of the activations of Hugging Face models: what it returns there is gradient x (x - b).
 """
 

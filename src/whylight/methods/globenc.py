@@ -7,7 +7,7 @@
 with r what the head reads of the last layer, and deviations of the true states. As published: the MLP and all biases
 are left out, though the second deviation is that of the state with the MLP in it, and the product is of raw norms, with
 neither identity nor row sums. Scores therefore have no scale. Not specific to a class, but in a model with label
-attention r is the label's own attention: one row a target. `layer` l stops there, a = r N_l ... N_1, with the same r.
+attention r is the label's own attention: one row per target. `layer` l stops there, a = r N_l ... N_1, with the same r.
 
 Defined for layers that end in a norm; others are refused by name.
 Reference: Modarressi et al. 2022. Cost: two forward passes (three with label attention), and N^2 D heads a layer, in

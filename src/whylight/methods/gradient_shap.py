@@ -3,7 +3,7 @@
     a_i = mean over s of  sum over d of  (x_id + e_sid - b_id) (d f / d x_id)(b + t_s (x + e_s - b)),   t_s ~ U(0, 1)
 
 Reference: Lundberg and Lee 2017; Erion et al. 2021.
-Cost: `samples` + 2 forward passes, `samples` backward passes a target.
+Cost: `samples` + 2 forward passes, `samples` backward passes per target.
 Sums to f(x) - f(b) in expectation; the receipt carries how far off the sample is.
 """
 

@@ -3,7 +3,7 @@
     a_i = sum over d of  x_id (d f / d x_id)
 
 `pooling="l2"` is the norm that Edin et al. 2024 use, without sign.
-Reference: Shrikumar et al. 2017. Cost: one forward pass, one backward pass a target.
+Reference: Shrikumar et al. 2017. Cost: one forward pass, one backward pass per target.
 """
 
 from whylight.core.registry import method

@@ -5,7 +5,7 @@
 The baseline is the mask token (else unk, else pad) wherever a word stands; special tokens stay.
 The integral is taken at Gauss-Legendre nodes.
 Edin et al. 2024's code leaves out the factor (x - b), and so ranks by the size of the mean gradient.
-Reference: Sundararajan et al. 2017. Cost: `steps` + 2 forward passes, `steps` backward passes a target.
+Reference: Sundararajan et al. 2017. Cost: `steps` + 2 forward passes, `steps` backward passes per target.
 Sums to f(x) - f(b) up to the quadrature's error, which the receipt carries.
 """
 

@@ -3,7 +3,7 @@
     a_i = f(x) - f(x without i)
 
 With a window wider than 1 a feature gets the mean drop of the windows that cover it.
-Reference: Zeiler and Fergus 2014; Li et al. 2016. Cost: one forward pass a feature, and one.
+Reference: Zeiler and Fergus 2014; Li et al. 2016. Cost: one forward pass per feature, and one.
 The first paper's code takes absolute values; here the sign stays.
 """
 

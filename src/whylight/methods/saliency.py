@@ -2,7 +2,7 @@
 
     a_i = || d f / d x_i ||
 
-Reference: Simonyan et al. 2014; Li et al. 2016. Cost: one forward pass, one backward pass a target.
+Reference: Simonyan et al. 2014; Li et al. 2016. Cost: one forward pass, one backward pass per target.
 """
 
 from whylight.core.registry import method

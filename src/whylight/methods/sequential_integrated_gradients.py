@@ -6,11 +6,11 @@ Pooled by `sum`, the integral is that of a derivative along the token's own path
 
     a_i = f(x) - f(x with x_i := b_i),
 
-which is exact and costs one forward pass a token. The norms `l1` and `l2` need the integral of each dimension: all
+which is exact and costs one forward pass per token. The norms `l1` and `l2` need the integral of each dimension: all
 tokens and all points of their paths go through the model in common batches, and a token is done when its dimensions
 sum to the known total within `tolerance` of the largest one; the others get twice the Gauss-Legendre nodes.
-Reference: Enguehard 2023. Cost: one forward pass a token and one; for a norm 8 to 256 more, with as many backward
-passes a target.
+Reference: Enguehard 2023. Cost: one forward pass per token and one; for a norm 8 to 256 more, with as many backward
+passes per target.
 The author's code runs 50 nodes token by token, and feeds embedded text through the embedding layer again.
 There is no completeness over the text: each path has a start of its own.
 """

@@ -191,7 +191,7 @@ def _ranks(explanation: Explanation, game: Game) -> Ints:
 def _ask(game: Game, places: Ints, counts: Sequence[int], *, kept: bool) -> Floats:
     """Return the score of each target with its first features by rank alone, or without them, `[targets, counts]`.
 
-    Coalitions of a long text are made some at a time: a curve with a point a word has a coalition a word.
+    Coalitions of a long text are made some at a time: a curve with a point per word has a coalition per word.
     """
     targets = np.repeat(np.arange(game.n_targets), len(counts))
     numbers = np.tile(np.asarray(counts, dtype=np.int64), game.n_targets)

@@ -1,4 +1,4 @@
-"""Anatomy: where the parts of a model live, one record an architecture, as data.
+"""Anatomy: where the parts of a model live, one record per architecture, as data.
 
 Encoders are known by the model type of their configuration, heads by the class of the model. Paths are those of
 attributes, within a layer, within the encoder or, for a head, within the model. What has no record is refused by name.

@@ -6,8 +6,8 @@ through its own summary alone. So the gradient by the tokens of a chunk is that 
     f(merge(own summary, summaries of the others held constant)),
 
 and is taken a few chunks at a time: only their activations stand in memory, however long the document is.
-Cost: one forward pass to know the summaries, one more with a graph, and one backward pass a target. Chunks that a point
-leaves as they are in the document are not encoded again.
+Cost: one forward pass to know the summaries, one more with a graph, and one backward pass per target. Chunks that a
+point leaves as they are in the document are not encoded again.
 """
 
 from collections.abc import Callable, Iterator, Sequence

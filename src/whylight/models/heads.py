@@ -9,7 +9,7 @@ from whylight.views.classifier import Request
 
 
 def columns(logits: Tensor, head: Head) -> Tensor:
-    """Return one column a label; a binary head's single logit z is read as -z and z."""
+    """Return one column per label; a binary head's single logit z is read as -z and z."""
     return torch.cat([-logits, logits], dim=-1) if head == "binary" else logits
 
 

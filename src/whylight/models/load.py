@@ -141,7 +141,7 @@ def _callable(
             )
         raise ModelError("a callable needs the names of its columns: wl.load(function, labels=['negative', ...]).")
     if head == "binary":
-        raise SettingError("a callable returns one column a label; use head='softmax' or head='sigmoid'.")
+        raise SettingError("a callable returns one column per label; use head='softmax' or head='sigmoid'.")
     name = getattr(function, "__qualname__", type(function).__name__)
     return CallableClassifier(
         function,

@@ -131,7 +131,7 @@ def _head(config: Any) -> Head:  # noqa: ANN401
 
 
 def try_out(classifier: OnTokens) -> None:
-    """Run a short text, and refuse a model that does not answer it with one finite number a label."""
+    """Run a short text, and refuse a model that does not answer it with one finite number per label."""
     network, name = classifier.network, classifier.network.architecture
     try:
         rows = segment_row(classifier.encode(Text("a"), unit="word", long="truncate"))

@@ -87,7 +87,7 @@ def units(example: Text, unit: Unit, *, part: int = 0) -> Offsets:
     return own
 
 
-def encode(  # noqa: PLR0913  one keyword a fact of the model
+def encode(  # noqa: PLR0913  one keyword per fact of the model
     tokenizer: Any,  # noqa: ANN401
     example: Text,
     *,

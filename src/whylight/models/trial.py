@@ -251,7 +251,7 @@ def _inputs(classifier: OnTokens, encoded: Encoded, text: str) -> Mapping[str, T
 
 
 def _answer(classifier: OnTokens, inputs: Mapping[str, Tensor]) -> Floats:
-    """Return the logits of one plain call, a column a label."""
+    """Return the logits of one plain call, a column per label."""
     model: Any = classifier.network.model
     with unchanged(model), torch.inference_mode():
         logits = heads.columns(model(**inputs).logits, classifier.labels.head)

@@ -1,4 +1,4 @@
-"""Explanations of one text at several layers as a picture: a row a layer, the last on top, and a column a word.
+"""Explanations of one text at several layers as a picture: a row per layer, the last on top, and a column per word.
 
 Words stand below the first layer, where they enter the model, and wrap into blocks as a text does. Each layer is
 coloured by its own strongest word, as every row of a report is; that word's score stands beside the layer.
@@ -44,7 +44,7 @@ class Shade:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A layer of a block: its number, the score that has the full colour, and a cell a word."""
+    """A layer of a block: its number, the score that has the full colour, and a cell per word."""
 
     layer: int
     peak: str

@@ -1,4 +1,4 @@
-"""Perturbation curves as small pictures, one a method: the score while its top words go, or come alone.
+"""Perturbation curves as small pictures, one per method: the score while its top words go, or come alone.
 
 The curves of random scores stand behind each, in grey: what lies between is what the method knows. The x axis is the
 share of words on a square-root scale, because the first words matter most.

@@ -47,7 +47,7 @@ class Table:
 
     Attributes:
         summary: Means, intervals and cost.
-        verdicts: Who is best, one a metric.
+        verdicts: Who is best, one per metric.
         chance: How a method stands to random scores by a metric, where it is not clearly better.
         texts: Number of texts.
     """

@@ -30,7 +30,7 @@ class Plan:
     """One run.
 
     Attributes:
-        methods: Methods with their settings, one a layer where all are asked for; `random` is always among them.
+        methods: Methods with their settings, one per layer where all are asked for; `random` is always among them.
         metrics: Metrics of one explanation, with their settings.
         corpus_metrics: Metrics over all words together that are asked for by name, with their settings.
         options: What is asked of every method alike.

@@ -112,7 +112,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Explained:
-    """One text in front of one model: its targets as options, the labels it gets, and an explanation a method."""
+    """One text in front of one model: its targets as options, the labels it gets, and an explanation per method."""
 
     example: Input
     options: Options
@@ -229,7 +229,7 @@ def _flips(untouched: Sequence[_Explained], changes: Changes, *, seed: int) -> C
 def _lines(
     level: str, untouched: Sequence[_Explained], changes: Changes, question: _Question, *, seed: int
 ) -> list[SanityLine]:
-    """Return a line a method; draws and labels of a text are averaged before texts are."""
+    """Return a line per method; draws and labels of a text are averaged before texts are."""
     lines = []
     for number, (method, _) in enumerate(question.methods):
         cells = {}

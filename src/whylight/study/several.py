@@ -90,7 +90,7 @@ def evaluate_several(
         data: The data set.
         question: What is asked.
         seeds: Seeds for each model.
-        out: A folder that gets one folder a variant; what is done there is not done again.
+        out: A folder that gets one folder per variant; what is done there is not done again.
         progress: Show progress bars.
     """
     if seeds < 1:

@@ -5,8 +5,8 @@ A name in a search is that of a number of the recipe, of a term (its weight) or 
 What is minimised is the number that a training chooses its checkpoint by, at the checkpoint that it chose; where none
 keeps the bound, that is the `UNMET` value of the closest. If weights or settings of terms are searched, the totals of
 two trials cannot be compared: then it is the unweighted validation loss of the labels instead
-(-document_average_precision for several labels a text, as always in a joint training), or -accuracy where a setting of
-the term that teaches the labels is searched.
+(-document_average_precision for several labels per text, as always in a joint training), or -accuracy where a setting
+of the term that teaches the labels is searched.
 """
 
 from collections.abc import Callable, Mapping, Sequence

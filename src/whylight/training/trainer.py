@@ -30,7 +30,7 @@ TOTAL, UNDER_BOUND = "total loss", "loss of the labels within the bound"
 
 
 def chosen_by(recipe: Recipe, *, multi_label: bool) -> str:
-    """Say what a checkpoint is chosen by; several labels a text: what Edin et al. choose by."""
+    """Say what a checkpoint is chosen by; several labels per text: what Edin et al. choose by."""
     if recipe.combine == "constrained":
         return UNDER_BOUND
     return BY_DOCUMENT if multi_label and recipe.combine == "joint" else TOTAL

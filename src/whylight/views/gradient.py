@@ -91,7 +91,7 @@ class GradientView(View):
 
     joined = "sum"
 
-    def __init__(  # noqa: PLR0913  one keyword a fact; there is nothing to group
+    def __init__(  # noqa: PLR0913  one keyword per fact; there is nothing to group
         self,
         score: Score,
         inputs: Tensor,

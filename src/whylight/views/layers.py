@@ -26,7 +26,7 @@ class Affine:
     """y = W x + b.
 
     Attributes:
-        weight: `[out, in]`, or one a row, `[rows, out, in]`.
+        weight: `[out, in]`, or one per row, `[rows, out, in]`.
         bias: `[out]` or `[rows, out]`, where there is one.
     """
 
@@ -126,7 +126,7 @@ class HeadReading:
     Attributes:
         norm: Norm of the states, before they are read (pre-norm models).
         rows: How much of each position is read, `[rows, positions]`, each row sums to 1: one row for all targets, or
-            with label attention one a target.
+            with label attention one per target.
         steps: From what was read, `[rows, width]`, to logits: of all labels, or with label attention of its own.
     """
 

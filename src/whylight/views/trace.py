@@ -3,7 +3,7 @@
 The head of a model reads the last layer's output through weights on its positions: `start`. It looks at the words
 through rows of attention: `rows`, of which each counts by its share, `shares`. In an ordinary model those are the rows
 of the last layer, the same for every target. In a model with label attention they are the labels' own attention, one
-row a target.
+row per target.
 
 What the pass computed layer by layer is in `recorded`, made when it is first asked for.
 """

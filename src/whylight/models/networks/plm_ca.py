@@ -4,7 +4,7 @@ Idea: the encoder is too short-sighted for a document of thousands of tokens, bu
 is one token sequence with special tokens at its two ends only. It is cut into chunks of 128 without overlap, position
 numbers start again in each, each is encoded on its own, and the encoded tokens are laid side by side again:
 
-    H = [encoder(t_1 .. t_128), encoder(t_129 .. t_256), ...]        y = decoder(H), one logit a label
+    H = [encoder(t_1 .. t_128), encoder(t_129 .. t_256), ...]        y = decoder(H), one logit per label
 
 The decoder is PLM-CA's cross-attention or PLM-ICD's label attention, see `label_attention`. Training minimises the mean
 binary cross-entropy over documents and labels.

@@ -11,7 +11,7 @@ and several stretches c are read together by
 
 A summary is one row `[m, Z, U]` a label, `[..., labels, 2 + width]`. Nothing read is `[lowest, 0, 0]`, and reads as 0.
 
-Reference: the online softmax of Milakov and Gimelshein 2018. Cost: 2 + D numbers a label instead of D a token.
+Reference: the online softmax of Milakov and Gimelshein 2018. Cost: 2 + D numbers per label instead of D per token.
 """
 
 import torch

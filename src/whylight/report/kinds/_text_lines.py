@@ -50,7 +50,7 @@ def excerpt(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def evidence_lines(found: Ranking, *, pair: bool, width: int) -> list[Text]:
-    """List evidence, one line a span; the span stands in marks, because there may be no bold type."""
+    """List evidence, one line per span; the span stands in marks, because there may be no bold type."""
     if not found.passages:
         return [Text("evidence: none, no word has a positive score", style="dim")]
     last = len(str(len(found.passages)))
