@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from whylight.core.registry import METHODS
+from whylight.core.registry import METHODS, METRICS
+from whylight.testing import check_metric
 
-PLUG_IN, CHECKED, ONE_BY_ONE = re.findall(
+PLUG_IN, CORPUS_METRIC, CHECKED, ONE_BY_ONE = re.findall(
     r"```python\n(.*?)```", (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8"), flags=re.DOTALL
 )
 
@@ -38,3 +39,9 @@ def test_the_checks_come_one_by_one() -> None:
     assert len(names["CHECKS"]) > 15
     for title in ("the_seed_decides", "a_game_in_which_nothing_counts_scores_nothing"):
         names["test_my_method_keeps_its_promise"](title)
+
+
+def test_the_corpus_metric_of_the_example_keeps_its_promises(monkeypatch: pytest.MonkeyPatch) -> None:
+    METRICS.names()
+    monkeypatch.setattr(METRICS, "_specs", dict(METRICS._specs))
+    check_metric(names_of(CORPUS_METRIC)["my_rate"])

@@ -3,7 +3,6 @@
 A metric gets a small corpus of random scores and marks, and other texts to tune on. Cost: none.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +11,7 @@ import numpy as np
 from whylight.core.arrays import Floats
 from whylight.core.marked import MarkedCorpus, MarkedPair, TuningNeededError, asks_for_tuning, marked_corpus
 from whylight.core.registry import Spec
-from whylight.testing.running import DECLARED, Check, promise
+from whylight.testing.running import DECLARED, Check, promise, without_warnings
 
 TEXTS, DRAWS = 7, 20
 ENOUGH = 100
@@ -34,8 +33,7 @@ class CorpusMetricSubject:
 
     def measure(self, corpus: MarkedCorpus) -> Floats:
         """Measure a corpus; a warning breaks a promise."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with without_warnings():
             return np.asarray(self.spec.function(corpus, **self.spec.complete_settings(self.settings)))
 
     def value(self, pairs: Sequence[MarkedPair], tuning: Sequence[MarkedPair]) -> float:

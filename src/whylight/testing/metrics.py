@@ -3,7 +3,6 @@
 A metric gets explanations, games and rationales of three words that are known through and through. Cost: none.
 """
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,16 @@ from whylight.core.registry import METRICS, Plugin, Spec
 from whylight.testing.corpus_metrics import CORPUS_METRIC_CHECKS, CorpusMetricSubject
 from whylight.testing.explanations import words_explained, words_marked
 from whylight.testing.games import additive_game
-from whylight.testing.running import DECLARED, Check, Named, checks_of, promise, registered, run_checks
+from whylight.testing.running import (
+    DECLARED,
+    Check,
+    Named,
+    checks_of,
+    promise,
+    registered,
+    run_checks,
+    without_warnings,
+)
 from whylight.views.game import Game
 
 EVIDENCE = (Game, Rationale, Explanation)
@@ -53,8 +61,7 @@ class MetricSubject:
     def measure(self, explained: Explanation, evidence: tuple[Any, ...]) -> Floats:
         """Measure an explanation; a warning breaks a promise."""
         given = {"boundary": BOUNDARY, **self.settings} if "boundary" in self.spec.settings else self.settings
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with without_warnings():
             return np.asarray(self.spec.function(explained, *evidence, **self.spec.complete_settings(given)))
 
     def case(self, rows: Any, *, gold: tuple[int, ...] = (0,)) -> tuple[Explanation, tuple[Any, ...]]:  # noqa: ANN401

@@ -1,6 +1,8 @@
 """Checks: small functions of a subject, each of which raises one sentence that says a promise and what was found."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -54,6 +56,14 @@ def failure(check: Callable[[], None]) -> str | None:
     except Exception as error:  # noqa: BLE001  a plug-in of others may raise anything, and the other checks shall still run
         return f"it raised {type(error).__name__}: {error}"
     return None
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Make an error of every warning: a plug-in that warns breaks a promise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
 
 
 def promise(kept: object, sentence: str) -> None:
