@@ -21,7 +21,7 @@ import quick
 import whylight as wl
 from balanced import parsed
 from whylight.cli.main import app
-from whylight.core import plugins, registry
+from whylight.core import registry
 from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.encoded import Encoded, Long, Unit, key_of
 from whylight.core.errors import IncompatibleError, InputError, SettingError
@@ -380,8 +380,8 @@ def test_another_package_brings_a_renderer_by_entry_point(monkeypatch: pytest.Mo
             register_renderer("board", OWN)
 
     monkeypatch.setattr(renderers, "_RENDERERS", dict(renderers._RENDERERS))
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [Offered] if group == "whylight.report.kinds" else [])
-    plugins.load_all.__wrapped__("whylight.report.kinds")
+    monkeypatch.setattr(registry, "entry_points", lambda group: [Offered] if group == "whylight.report.kinds" else [])
+    registry.load_plugins.__wrapped__("whylight.report.kinds")
     assert renderers.renderer_of("board") is OWN
     assert renderers.renderer_of("text").noun.one == "text"
 
