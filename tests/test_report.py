@@ -329,8 +329,8 @@ def test_a_notebook_shows_the_fragment() -> None:
 
 
 @pytest.mark.parametrize("scheme", get_args(colours.Scheme))
-@pytest.mark.parametrize("scale", get_args(colours.Scale))
-def test_text_on_every_shade_can_be_read(scheme: colours.Scheme, scale: colours.Scale) -> None:
+@pytest.mark.parametrize("scale", get_args(colours.Palette))
+def test_text_on_every_shade_can_be_read(scheme: colours.Scheme, scale: colours.Palette) -> None:
     for shade in colours.shades(scale, scheme=scheme):
         assert colours.contrast(shade.background, shade.text) >= 4.5
 
@@ -380,7 +380,7 @@ def test_the_terminal_lists_importance_without_a_sign() -> None:
 
 def test_the_terminal_colours_words_by_side() -> None:
     printed = terminal(explanation("good bad", [1.0, -1.0]), colour=True)
-    sides: tuple[tuple[colours.Scale, str], ...] = (("for", "good"), ("against", "bad"))
+    sides: tuple[tuple[colours.Palette, str], ...] = (("for", "good"), ("against", "bad"))
     for scale, word in sides:
         shade = colours.shades(scale, scheme="terminal")[-1].background
         background = ";".join(str(int(shade[i : i + 2], 16)) for i in (1, 3, 5))

@@ -40,7 +40,7 @@ from whylight.report import renderers
 from whylight.report.page import page
 from whylight.report.plain import MOST_LINES, MOST_ON_PAGE
 from whylight.report.renderers import Manner, Noun, Renderer, register_renderer, with_evidence
-from whylight.report.rows import Row
+from whylight.report.rows import AnswerRow
 from whylight.report.terminal import render
 from whylight.store import runs
 from whylight.store.explanations import explanation_of, row_of
@@ -254,16 +254,16 @@ def told(html: str) -> str:
     return unescape(re.sub(r"<[^>]*>", " ", re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)))
 
 
-def drawn_html(row: Row, manner: Manner) -> Markup:
+def drawn_html(row: AnswerRow, manner: Manner) -> Markup:
     cells = Markup().join(Markup("<td>{}</td>").format(row.explanation.example.show(p)) for p in row.explanation.places)
     return Markup('<table class="board{}"><tr>{}</tr></table>').format(manner.labels, cells)
 
 
-def drawn_tile(row: Row, brief: bool) -> Markup:  # noqa: FBT001
+def drawn_tile(row: AnswerRow, brief: bool) -> Markup:  # noqa: FBT001
     return Markup('<i class="small">{} {}</i>').format(row.explanation.example.show(row.explanation.places[0]), brief)
 
 
-def drawn_lines(row: Row, manner: Manner, width: int) -> list[RichText]:
+def drawn_lines(row: AnswerRow, manner: Manner, width: int) -> list[RichText]:
     first = row.explanation.example.show(row.explanation.places[0])
     return [RichText(f"board of {manner.length}, {width} wide, from {first}")]
 

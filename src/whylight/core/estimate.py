@@ -21,7 +21,7 @@ LOOK_EVERY = 0.5
 """Seconds between two looks at the memory of the process."""
 MINUTE, HOUR = 60, 3600
 
-Item = tuple[str, int]
+Planned = tuple[str, int]
 """What kind of work, and how large; sizes are compared within a kind."""
 
 
@@ -47,7 +47,7 @@ class Estimate:
         say: Told, once, that the work is long; None for nobody.
     """
 
-    def __init__(self, plan: Sequence[Item], limits: Limits, *, say: Callable[[str], None] | None = None) -> None:
+    def __init__(self, plan: Sequence[Planned], limits: Limits, *, say: Callable[[str], None] | None = None) -> None:
         self._plan, self._limits, self._say = plan, limits, say
         self._clock = limits.clock
         self._began = self._looked = self._clock()

@@ -9,7 +9,7 @@ import numpy as np
 from whylight.core import printable
 from whylight.core.arrays import Floats
 from whylight.core.errors import WhylightError
-from whylight.core.inputs import Input, JsonValue, kind_named, named_numbers, numbers_of, place_of
+from whylight.core.inputs import Input, Settings, kind_named, named_numbers, numbers_of, place_of
 from whylight.core.labels import Target
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Provenance:
 
     model: str
     method: str
-    settings: Mapping[str, JsonValue]
+    settings: Settings
     unit: str
     remover: str | None
     score: str
@@ -71,7 +71,7 @@ class Provenance:
     seconds: float
     completeness_gap: tuple[float, ...] | None = None
     notes: tuple[str, ...] = ()
-    remover_settings: Mapping[str, JsonValue] = field(default_factory=dict)
+    remover_settings: Settings = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whylight.core.errors import InputError
-from whylight.core.inputs import JsonValue
+from whylight.core.inputs import JsonValue, Settings
 
 LENGTH = 12
 """Digits of a name: that two questions share one is a chance of 1 in 10^14."""
@@ -37,7 +37,7 @@ class Identity:
     """
 
     contents: Mapping[str, str]
-    settings: Mapping[str, JsonValue]
+    settings: Settings
     names: Mapping[str, JsonValue]
 
     @property

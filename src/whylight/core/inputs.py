@@ -13,6 +13,8 @@ from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import InputError, unknown
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+Settings = Mapping[str, JsonValue]
+"""Settings by name, as they are written into receipts."""
 
 
 class Place(Protocol):

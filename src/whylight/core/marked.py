@@ -9,14 +9,14 @@ texts are drawn with replacement, all pairs of a text together, because words of
 first value is the metric, and the spread of the others its uncertainty.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import SettingError
-from whylight.core.inputs import JsonValue
+from whylight.core.inputs import Settings
 from whylight.core.registry import Spec
 
 
@@ -112,7 +112,7 @@ def is_corpus_metric(spec: Spec) -> bool:
     return spec.consumes[:1] == (MarkedCorpus,)
 
 
-def asks_for_tuning(spec: Spec, settings: Mapping[str, JsonValue]) -> bool:
+def asks_for_tuning(spec: Spec, settings: Settings) -> bool:
     """Find out whether a corpus metric needs texts to tune on, by trying it on two texts without any."""
     scores, gold = np.asarray([0.5, 0.3, 0.2]), np.asarray([True, False, False])
     two = [MarkedPair(text, scores, gold, np.zeros(3, dtype=np.int64)) for text in ("one", "other")]

@@ -151,7 +151,7 @@ SEEDS = 2**63
 _ARTICLES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
-Layers = Literal["any", "post_norm"]
+LayerKind = Literal["any", "post_norm"]
 
 
 def method(  # noqa: PLR0913  one keyword per fact; there is nothing to group
@@ -161,7 +161,7 @@ def method(  # noqa: PLR0913  one keyword per fact; there is nothing to group
     complete: bool = False,
     class_specific: bool = True,
     logit_only: bool = False,
-    layers: Layers | None = None,
+    layers: LayerKind | None = None,
     tried: bool = False,
 ) -> Callable[[F], F]:
     """Register a method: a function from views to scores `[targets, features]`.

@@ -10,14 +10,13 @@ from whylight.core.rationale import Rationale, Vote, joined
 from whylight.core.text import Span, Text
 from whylight.data import _tokens
 from whylight.data._checks import Flaw, label_of, quotable
-from whylight.data._reading import parsed
+from whylight.data._reading import RawRow, parsed
 
 A_SPAN = "a span is [start, end], [part, start, end] or {'start': ..., 'end': ...}"
 SPELL = "words spell their text, or are left alone with ignore=words,tokens"
 DROPPED = "spans that are empty or outside their text are dropped"
 _PLAIN_SPAN = 2
 _PARTS = (("words", "tokens"), ("pair_words", "pair_tokens"))
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Marks:
     keep_going: bool
     counts: Counter[str]
 
-    def rationales(self, row: Row, labels: tuple[str, ...], example: Text) -> dict[str, Rationale]:
+    def rationales(self, row: RawRow, labels: tuple[str, ...], example: Text) -> dict[str, Rationale]:
         """Return the rationale of each label of a record that has one."""
         people = _annotators(row, labels)
         strange = next((label for one in people for label in one if label not in labels), None)
@@ -92,7 +91,7 @@ def unpacked(value: object, such_as: str) -> Any:  # noqa: ANN401  whatever the 
         raise Flaw(f"has the cell '{quotable(value)}', which should be JSON such as {such_as}") from None
 
 
-def own_words(row: Row) -> tuple[list[str] | None, list[str] | None]:
+def own_words(row: RawRow) -> tuple[list[str] | None, list[str] | None]:
     """Return the words that come with the text and with the pair of a record, if any."""
     found = [next((words for key in keys if (words := _strings(row.get(key)))), None) for keys in _PARTS]
     return found[0], found[1]
@@ -125,7 +124,7 @@ def _strings(value: object) -> list[str] | None:
     return value if isinstance(value, list) and value and all(isinstance(one, str) for one in value) else None
 
 
-def _annotators(row: Row, labels: tuple[str, ...]) -> list[dict[str, Any]]:
+def _annotators(row: RawRow, labels: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return what each annotator marked, by label."""
     if "rationale" in row and "rationales" in row:
         raise Flaw("has both 'rationale' and 'rationales'; use one of them")

@@ -10,7 +10,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -19,6 +19,9 @@ from typing import Any
 
 from whylight.core.errors import InputError
 from whylight.data._checks import Flaw, quotable
+
+RawRow = Mapping[str, Any]
+"""A row as it stands in a file, by column; nothing in it is checked yet."""
 
 MAX_RECORD_BYTES = 64 * 2**20
 """Longest line, and largest document of its own file: ten million words."""
@@ -138,7 +141,7 @@ class Reading:
             if line.strip():
                 yield number, line.rstrip("\r\n")
 
-    def json_lines(self, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    def json_lines(self, path: Path) -> Iterator[tuple[int, RawRow]]:
         """Yield the objects of a JSON-lines file, plain or gzip, with their line numbers."""
         for number, line in self.lines(path):
             try:

@@ -1,7 +1,7 @@
 """The rows of a data file: JSON lines, CSV, TSV or Parquet, a few at a time."""
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -10,11 +10,10 @@ from typing import Any
 from whylight.core.errors import InputError
 from whylight.data._checks import Flaw, is_whole, quotable
 from whylight.data._columns import KNOWN, PLAIN, TEXTS, meant_by
-from whylight.data._reading import ALWAYS_UNPACKED, Reading
+from whylight.data._reading import ALWAYS_UNPACKED, RawRow, Reading
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".tsv", ".parquet")
 _BATCH_ROWS = 1024
-Row = Mapping[str, Any]
 
 
 def unit(file: Path) -> str:
@@ -22,10 +21,10 @@ def unit(file: Path) -> str:
     return "row" if file.suffix == ".parquet" else "line"
 
 
-def table_rows(file: Path, reading: Reading) -> Iterator[tuple[int, Row]]:
+def table_rows(file: Path, reading: Reading) -> Iterator[tuple[int, RawRow]]:
     """Yield the rows of a file with their numbers."""
     if file.name.endswith((".jsonl", ".jsonl.gz")):
-        found: Iterator[tuple[int, Row]] = reading.json_lines(file)
+        found: Iterator[tuple[int, RawRow]] = reading.json_lines(file)
     elif file.suffix in (".csv", ".tsv"):
         found = _table(file, reading, delimiter="," if file.suffix == ".csv" else "\t")
     elif file.suffix == ".parquet":
@@ -53,7 +52,7 @@ def _check_columns(file: Path, names: list[str]) -> None:
         raise InputError(f"'{quotable(file)}' has two columns '{quotable(twice)}'; each needs a name of its own.")
 
 
-def _table(file: Path, reading: Reading, *, delimiter: str) -> Iterator[tuple[int, Row]]:
+def _table(file: Path, reading: Reading, *, delimiter: str) -> Iterator[tuple[int, RawRow]]:
     header: list[str] | None = None
     for number, cells in _delimited_cells(file, reading, delimiter):
         if header is None:
@@ -91,7 +90,7 @@ def _delimited_cells(file: Path, reading: Reading, delimiter: str) -> Iterator[t
             yield reader.line_num, cells
 
 
-def _parquet(file: Path, reading: Reading) -> Iterator[tuple[int, Row]]:
+def _parquet(file: Path, reading: Reading) -> Iterator[tuple[int, RawRow]]:
     try:
         parquet = import_module("pyarrow.parquet")
     except ImportError:
@@ -120,7 +119,7 @@ def _check_unpacked_size(file: Path, metadata: Any, reading: Reading) -> None:  
         raise InputError(f"'{quotable(file)}' {reading.too_packed()}.")
 
 
-def _parquet_rows(file: Path, opened: Any, reading: Reading) -> Iterator[tuple[int, Row]]:  # noqa: ANN401  as above
+def _parquet_rows(file: Path, opened: Any, reading: Reading) -> Iterator[tuple[int, RawRow]]:  # noqa: ANN401  as above
     """Yield rows; columns that are not read are there by name alone."""
     names = list(opened.schema_arrow.names)
     others = dict.fromkeys(name for name in names if name not in KNOWN)

@@ -75,7 +75,7 @@ SHORTEST = 100
 """Fewest words that may be asked for; notes with many codes have more."""
 HEADINGS = 20
 """Words of the first line and of the headings."""
-Evidence = Literal["phrase", "clause"]
+Extent = Literal["phrase", "clause"]
 T = TypeVar("T")
 
 
@@ -107,7 +107,7 @@ def discharge(
     *,
     size: int | None = None,
     length: int = 165,
-    evidence: Evidence = "phrase",
+    evidence: Extent = "phrase",
     seed: int = 0,
 ) -> Dataset:
     """Generated hospital letters with 50 diagnosis codes that need context; the rationale is exact."""
@@ -126,7 +126,7 @@ def discharge(
     return Dataset("discharge", split, labels, records, multi_label=True, notes=(note,))
 
 
-def _record(name: str, *, length: int, evidence: Evidence, split: int, random: np.random.Generator) -> Record:
+def _record(name: str, *, length: int, evidence: Extent, split: int, random: np.random.Generator) -> Record:
     """Write a note, and number it so that the checksum of its text is that of the split."""
     woman = bool(random.random() < 0.5)  # noqa: PLR2004  half of them
     age = int(random.integers(24, 93))

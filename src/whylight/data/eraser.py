@@ -22,14 +22,14 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from whylight.core.errors import InputError
 from whylight.core.rationale import Rationale
 from whylight.core.text import Span, Text
 from whylight.data import _reading, _tokens
 from whylight.data._checks import Flaw, add, label_of, name_of, quotable, visible_text
-from whylight.data._reading import Reading
+from whylight.data._reading import RawRow, Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
 
@@ -37,7 +37,6 @@ FILES = {"train": "train.jsonl", "dev": "val.jsonl", "test": "test.jsonl"}
 SENTIMENT = {"NEG": "negative", "POS": "positive"}
 """The movies' classes get the names that they have in the other sentiment corpora."""
 TOKEN = re.compile(r"[^ \r\n]+")
-Row = dict[str, Any]
 
 
 @corpus(cite="deyoung2020", splits=tuple(FILES))
@@ -67,7 +66,7 @@ def eraser(path: Path, split: str, reading: Reading, *, query: Literal["auto", "
     return Dataset("eraser", split, labels, tuple(records.values()), notes=tuple(notes))
 
 
-def _rows_by_split(path: Path, split: str, reading: Reading) -> dict[str, list[tuple[int, Row]]]:
+def _rows_by_split(path: Path, split: str, reading: Reading) -> dict[str, list[tuple[int, RawRow]]]:
     """Return the rows of every split that is there; only what is broken in the one asked for counts as dropped."""
     return {
         s: list((reading if s == split else reading.aside()).json_lines(path / name))
@@ -85,7 +84,7 @@ def _listed_documents(path: Path, reading: Reading) -> Mapping[str, object]:
     return {row["docid"]: row.get("document") for row in rows if isinstance(row.get("docid"), str)}
 
 
-def _evidences(row: Row) -> list[Row]:
+def _evidences(row: RawRow) -> list[RawRow]:
     """Return the pieces of evidence of a record, whatever groups they are in."""
     if not isinstance(row.get("classification"), str) or not isinstance(row.get("evidences"), list):
         raise Flaw("has no 'classification' or no 'evidences', as ERASER records do")
@@ -96,7 +95,7 @@ def _evidences(row: Row) -> list[Row]:
     return found
 
 
-def _record(row: Row, evidences: list[Row], text: str, *, as_pair: bool, counts: Counter[str]) -> Record:
+def _record(row: RawRow, evidences: list[RawRow], text: str, *, as_pair: bool, counts: Counter[str]) -> Record:
     """Build one record; what does not fit is counted."""
     tokens = _tokens.found(text, pattern=TOKEN)
     spans: dict[Span, None] = {}  # in the order of the file, each once
@@ -120,7 +119,7 @@ def _record(row: Row, evidences: list[Row], text: str, *, as_pair: bool, counts:
     )
 
 
-def _label(row: Row) -> str:
+def _label(row: RawRow) -> str:
     name = label_of(row["classification"])
     return SENTIMENT.get(name, name)
 
@@ -134,7 +133,7 @@ def _document_text(identifier: str, documents: Mapping[str, object], path: Path,
     return visible_text(reading.whole(file), "document")
 
 
-def _document_identifier(row: Row, evidences: list[Row]) -> str:
+def _document_identifier(row: RawRow, evidences: list[RawRow]) -> str:
     """Return the one document that a record is about."""
     listed = row.get("docids") or []
     if not isinstance(listed, list):
@@ -145,7 +144,7 @@ def _document_identifier(row: Row, evidences: list[Row]) -> str:
     return named.pop() if named else name_of(row.get("annotation_id"), "annotation_id")
 
 
-def _span(tokens: tuple[Span, ...], evidence: Row) -> Span | None:
+def _span(tokens: tuple[Span, ...], evidence: RawRow) -> Span | None:
     """Return the characters of an evidence, or None if it marks nothing."""
     start, end = evidence.get("start_token"), evidence.get("end_token")
     if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(tokens):

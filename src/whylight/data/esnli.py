@@ -14,14 +14,13 @@ Reference: Camburu et al. 2018.
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from whylight.core.errors import unknown
 from whylight.core.rationale import Rationale
 from whylight.core.text import Span, Text
 from whylight.data import _reading, _tokens
 from whylight.data._checks import Flaw, add, name_of, quotable, visible_text
-from whylight.data._reading import Reading
+from whylight.data._reading import RawRow, Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
 
@@ -46,7 +45,7 @@ def esnli(path: Path, split: str, reading: Reading) -> Dataset:
     return Dataset("esnli", split, LABELS, tuple(records.values()), notes=tuple(notes))
 
 
-def _record(row: dict[str, Any], *, name: str, counts: Counter[str]) -> Record:
+def _record(row: RawRow, *, name: str, counts: Counter[str]) -> Record:
     label = row.get("label")
     if label not in LABELS:
         raise Flaw(f"has an {str(unknown('label', quotable(label), LABELS)).rstrip('.')}")
@@ -63,7 +62,7 @@ def _record(row: dict[str, Any], *, name: str, counts: Counter[str]) -> Record:
     return Record(name, Text(texts[0], texts[1], words=tuple(words)), (label,), rationales)
 
 
-def _sentence(row: dict[str, Any], key: str, counts: Counter[str]) -> tuple[list[str], list[int]]:
+def _sentence(row: RawRow, key: str, counts: Counter[str]) -> tuple[list[str], list[int]]:
     """Return the tokens of one sentence and their marks, without tokens that hold no character."""
     tokens, marks = row.get(key), row.get(f"{key}_highlight")
     if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):

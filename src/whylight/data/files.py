@@ -35,10 +35,10 @@ record without the latter, is refused; `ignore=NAME,NAME` says that it is meant 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from whylight.core.errors import InputError, unknown
 from whylight.core.rationale import Vote
@@ -46,7 +46,7 @@ from whylight.core.text import Text
 from whylight.data._checks import Flaw, add, label_of, name_of, quotable, visible_text
 from whylight.data._columns import Columns
 from whylight.data._marks import Marks, listed, located, own_words
-from whylight.data._reading import Reading
+from whylight.data._reading import RawRow, Reading
 from whylight.data._tables import ENDINGS, table_rows, unit
 from whylight.data.dataset import LOST, Dataset, Record
 from whylight.data.registry import corpus
@@ -58,7 +58,6 @@ _PART = re.compile(rf"{_NUMBER}|(?P<table>.+?)[-_]{_NUMBER}")
 """How parts are called, endings aside: the table, a number, perhaps of how many, perhaps a hash."""
 _LONGEST_NUMBER = 18
 """Digits of labels that are ordered as numbers."""
-Row = Mapping[str, Any]
 
 
 @corpus(cite="")
@@ -116,7 +115,7 @@ class _File:
                     reading.drop(file, line, flaw, unit=unit(file))
             before += line
 
-    def take(self, line: int, row: Row) -> None:
+    def take(self, line: int, row: RawRow) -> None:
         """Add the record of a row, if it is of the split."""
         if self._has_splits is None:
             self._has_splits = "split" in row
@@ -132,7 +131,7 @@ class _File:
         add(self.records, record.id, record)
         self.multi_label = "labels" in row
 
-    def _record(self, row: Row, *, name: str) -> Record:
+    def _record(self, row: RawRow, *, name: str) -> Record:
         example = example_of(row)
         labels = _labels(row)
         return Record(name, example, labels, self.marks.rationales(row, labels, example))
@@ -173,7 +172,7 @@ def _table_of(file: Path) -> str:
     return _stem(file) if part is None else part["table"] or ""
 
 
-def example_of(row: Row) -> Text:
+def example_of(row: RawRow) -> Text:
     """Return the text and pair of a row with the words that came with them, or say what is wrong with them."""
     words, pair_words = own_words(row)
     if words and not row.get("text"):
@@ -199,7 +198,7 @@ def label_order(records: Iterable[Record]) -> tuple[str, ...]:
     return tuple(sorted(names, key=int) if are_numbers else names)
 
 
-def _labels(row: Row) -> tuple[str, ...]:
+def _labels(row: RawRow) -> tuple[str, ...]:
     if "label" in row and "labels" in row:
         raise Flaw("mixes 'label' and 'labels'; use one of them in the whole file")
     if "labels" in row:

@@ -10,20 +10,18 @@ Reference: Maas et al. 2011.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from whylight.core.errors import InputError
 from whylight.core.text import Text
 from whylight.data import _reading
 from whylight.data._checks import Flaw, add, name_of, quotable, visible_text
-from whylight.data._reading import Reading
+from whylight.data._reading import RawRow, Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
 from whylight.data.sst import LABELS
 
-Row = Mapping[str, Any]
 _NAMES = dict(zip(("neg", "pos"), LABELS, strict=True))
 _BREAKS = re.compile(r"(?<!\s)(?:\s*<br\s*/?>\s*)+")
 
@@ -45,14 +43,14 @@ def imdb(path: Path, split: str, reading: Reading, *, clean: bool = False) -> Da
     )
 
 
-def _record(row: Row, *, clean: bool, number: int) -> Record:
+def _record(row: RawRow, *, clean: bool, number: int) -> Record:
     if row.get("label") not in tuple(_NAMES) or not isinstance(row.get("text"), str):
         raise Flaw("is not {'text': ..., 'label': 'pos' or 'neg'}")
     text = visible_text(_BREAKS.sub(" ", row["text"]) if clean else row["text"], "text")
     return Record(name_of(row.get("id", number), "id"), Text(text), (_NAMES[row["label"]],))
 
 
-def _folders(folder: Path, reading: Reading) -> Iterator[tuple[Path, int, Row]]:
+def _folders(folder: Path, reading: Reading) -> Iterator[tuple[Path, int, RawRow]]:
     for label in _NAMES:
         if not (folder / label).is_dir():
             raise InputError(f"the folder '{quotable(folder)}' holds no '{label}'; it needs 'pos' and 'neg'.")
@@ -66,7 +64,7 @@ def _folders(folder: Path, reading: Reading) -> Iterator[tuple[Path, int, Row]]:
                 yield file, 1, {"id": f"{folder.name}/{label}/{file.stem}", "text": text, "label": label}
 
 
-def _json_reviews(path: Path, split: str, reading: Reading) -> Iterator[tuple[Path, int, Row]]:
+def _json_reviews(path: Path, split: str, reading: Reading) -> Iterator[tuple[Path, int, RawRow]]:
     file = _reading.find_file(path, f"{split}*.jsonl", f"{split}*.jsonl.gz")
     for number, row in reading.json_lines(file):
         yield file, number, row

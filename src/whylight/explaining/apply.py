@@ -1,6 +1,5 @@
 """Applying a method to a case: part by part, and adding up."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,15 +7,13 @@ import torch
 
 from whylight.core.arrays import Floats
 from whylight.core.errors import ModelError
-from whylight.core.inputs import JsonValue
+from whylight.core.inputs import Settings
 from whylight.core.registry import Spec
 from whylight.core.scores import Scores
 from whylight.explaining import provide
 from whylight.explaining.case import Case
 from whylight.views.classifier import Request
 from whylight.views.view import View
-
-Settings = Mapping[str, JsonValue]
 
 GAP_SHARE, GAP_FLOOR = 0.05, 1e-4
 """A completeness gap is small up to this share of the scores' total size, and up to rounding."""

@@ -11,7 +11,7 @@ from threading import Lock, Timer
 
 from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 
-from whylight.core.estimate import Estimate, Item
+from whylight.core.estimate import Estimate, Planned
 from whylight.core.limits import limited
 from whylight.core.printable import one_line
 from whylight.core.progress import Listener, hearing, listening
@@ -24,7 +24,7 @@ ALMOST = 0.99
 
 
 @contextmanager
-def progress_bar(total: int, *, shown: bool, plan: Sequence[Item] | None = None) -> Iterator[Callable[[str], None]]:
+def progress_bar(total: int, *, shown: bool, plan: Sequence[Planned] | None = None) -> Iterator[Callable[[str], None]]:
     """Show how many explanations are done, and how far the current one has come; refuse what exceeds its limits.
 
     Args:

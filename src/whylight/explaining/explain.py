@@ -10,7 +10,7 @@ import numpy as np
 from whylight.core.encoded import LONG, UNITS, Long, Unit
 from whylight.core.errors import ModelError, SettingError, unknown
 from whylight.core.explanation import Explanation, Provenance
-from whylight.core.inputs import JsonValue
+from whylight.core.inputs import Settings
 from whylight.core.interruption import postponed
 from whylight.core.labels import CLIP, ScoreSpace, Target, TargetSpec, check_score_space
 from whylight.core.limits import limited
@@ -51,7 +51,7 @@ class Options:
     score: ScoreSpace | None = None
     long: Long = "window"
     pieces: Pieces = "sum"
-    remover_settings: Mapping[str, JsonValue] = field(default_factory=dict)
+    remover_settings: Settings = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse a name that does not exist, with those that do."""
@@ -203,7 +203,7 @@ def explain_all(
     return explanations
 
 
-def explain_case(case: Case, spec: Spec, settings: Mapping[str, JsonValue], options: Options) -> Explanation:
+def explain_case(case: Case, spec: Spec, settings: Settings, options: Options) -> Explanation:
     """Explain a case by one method, whose settings are complete."""
     classifier = case.classifier
     removal = removal_of(classifier, options)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from whylight.core.errors import IncompatibleError, SettingError, unknown
-from whylight.core.inputs import JsonValue
+from whylight.core.inputs import JsonValue, Settings
 from whylight.core.registry import Spec
 from whylight.views.classifier import Classifier, Layered
 
@@ -23,7 +23,7 @@ class Variant:
 
     name: str
     spec: Spec
-    settings: Mapping[str, JsonValue]
+    settings: Settings
 
 
 def variants(classifier: Classifier, specs: Sequence[Spec], given: Mapping[str, object]) -> list[list[Variant]]:

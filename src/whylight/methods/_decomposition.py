@@ -15,7 +15,7 @@ from torch import Tensor
 
 from whylight.core.interruption import checkpoint
 from whylight.methods._transformed import head_vectors
-from whylight.views.layers import Affine, IndependentBlock, Layer, Norm, Rows, Slope, Step
+from whylight.views.layers import Affine, IndependentBlock, Layer, Norm, Operation, Rows, Slope
 
 Bias = Literal["absdot", "norm", "equal", "cls", "token"]
 COPIES = 6
@@ -61,7 +61,7 @@ class Decomposition:
             raise ValueError("there is at least one layer")
         return parts
 
-    def through(self, parts: Tensor, step: Step) -> Tensor:
+    def through(self, parts: Tensor, step: Operation) -> Tensor:
         """Send parts through one step; norms and slopes work in place."""
         if isinstance(step, Affine):
             parts = parts @ step.weight.mT

@@ -18,12 +18,12 @@ from whylight.core.registry import metric
 from whylight.metrics._curves import check_positive, target_rows, top
 from whylight.metrics._plausibility import scaled
 
-Comparison = Literal["signed", "positive", "absolute"]
+Signs = Literal["signed", "positive", "absolute"]
 ChangeScale = Literal["max", "sum", "none"]
 
 
 @metric(cite="kendall1945", higher_is_better=True)
-def kendall_tau(explanation: Explanation, other: Explanation, *, sign: Comparison = "signed") -> Floats:
+def kendall_tau(explanation: Explanation, other: Explanation, *, sign: Signs = "signed") -> Floats:
     """Measure how far two explanations order features alike, one value per target (nan for constant scores).
 
         tau-b = (concordant - discordant) / sqrt((pairs - ties in one) (pairs - ties in two))
@@ -36,7 +36,7 @@ def kendall_tau(explanation: Explanation, other: Explanation, *, sign: Compariso
 
 
 @metric(cite="pearson1895", higher_is_better=True)
-def pearson(explanation: Explanation, other: Explanation, *, sign: Comparison = "signed") -> Floats:
+def pearson(explanation: Explanation, other: Explanation, *, sign: Signs = "signed") -> Floats:
     """Correlate the scores of two explanations, one value per target (nan for constant scores).
 
         r = cov(s, t) / (sd(s) sd(t))
@@ -49,7 +49,7 @@ def pearson(explanation: Explanation, other: Explanation, *, sign: Comparison = 
 
 
 @metric(cite="spearman1904", higher_is_better=True)
-def spearman(explanation: Explanation, other: Explanation, *, sign: Comparison = "signed") -> Floats:
+def spearman(explanation: Explanation, other: Explanation, *, sign: Signs = "signed") -> Floats:
     """Correlate the ranks of two explanations, one value per target (nan for constant scores).
 
         rho = Pearson's correlation of the ranks, tied features with their mean rank
@@ -62,7 +62,7 @@ def spearman(explanation: Explanation, other: Explanation, *, sign: Comparison =
 
 
 @metric(cite="krishna2022", higher_is_better=True)
-def top_k_overlap(explanation: Explanation, other: Explanation, *, k: int = 5, sign: Comparison = "signed") -> Floats:
+def top_k_overlap(explanation: Explanation, other: Explanation, *, k: int = 5, sign: Signs = "signed") -> Floats:
     """Measure which share of the top features two explanations share, one value per target (nan without features).
 
         overlap = |top k of one and top k of the other| / min(k, n)
@@ -112,7 +112,7 @@ def mean_change(explanation: Explanation, other: Explanation, *, scale: ChangeSc
     return np.asarray(np.abs(_to_scale(first, scale) - _to_scale(second, scale)).mean(axis=1))
 
 
-def _paired(explanation: Explanation, other: Explanation, *, sign: Comparison = "signed") -> tuple[Floats, Floats]:
+def _paired(explanation: Explanation, other: Explanation, *, sign: Signs = "signed") -> tuple[Floats, Floats]:
     """Return the rows of both for each target of the first, `[targets, features]` each."""
     if (explanation.example, explanation.places) != (other.example, other.places):
         raise SettingError("two explanations are compared feature by feature; these are of other texts or units.")
@@ -136,7 +136,7 @@ def _constant(row: Floats) -> bool:
     return len(row) == 0 or bool((row == row[0]).all())
 
 
-def _signed(scores: Floats, sign: Comparison) -> Floats:
+def _signed(scores: Floats, sign: Signs) -> Floats:
     if sign == "signed":
         return scores
     return np.abs(scores) if sign == "absolute" else np.maximum(scores, 0.0)

@@ -60,7 +60,7 @@ class Encoder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class HeadAnatomy:
     """How a head gets from the last states to logits.
 
     Attributes:
@@ -127,19 +127,21 @@ ENCODERS: Mapping[str, Encoder] = {
         final_norm="final_norm",
     ),
 }
-_ROBERTA_HEAD = Head(steps=("classifier.dense", torch.tanh, "classifier.out_proj"))
-HEADS: Mapping[str, Head] = {
-    "BertForSequenceClassification": Head(
+_ROBERTA_HEAD = HeadAnatomy(steps=("classifier.dense", torch.tanh, "classifier.out_proj"))
+HEAD_ANATOMIES: Mapping[str, HeadAnatomy] = {
+    "BertForSequenceClassification": HeadAnatomy(
         steps=("base_model.pooler.dense", "base_model.pooler.activation", "classifier")
     ),
     "RobertaForSequenceClassification": _ROBERTA_HEAD,
     "XLMRobertaForSequenceClassification": _ROBERTA_HEAD,
-    "ElectraForSequenceClassification": Head(
+    "ElectraForSequenceClassification": HeadAnatomy(
         steps=("classifier.dense", "classifier.activation", "classifier.out_proj")
     ),
-    "DistilBertForSequenceClassification": Head(steps=("pre_classifier", torch.relu, "classifier")),
-    "AlbertForSequenceClassification": Head(steps=("base_model.pooler", "base_model.pooler_activation", "classifier")),
-    "ModernBertForSequenceClassification": Head(
+    "DistilBertForSequenceClassification": HeadAnatomy(steps=("pre_classifier", torch.relu, "classifier")),
+    "AlbertForSequenceClassification": HeadAnatomy(
+        steps=("base_model.pooler", "base_model.pooler_activation", "classifier")
+    ),
+    "ModernBertForSequenceClassification": HeadAnatomy(
         steps=("head.dense", "head.act", "head.norm", "classifier"), pooling="classifier_pooling"
     ),
 }
@@ -154,7 +156,7 @@ def anatomy_obstacle(model: Any, *, post_norm: bool = False) -> str | None:  # n
     """
     chunked = isinstance(model, PlmCaForSequenceClassification)
     kind = _encoder_type(model)
-    if kind not in ENCODERS or (not chunked and type(model).__name__ not in HEADS):
+    if kind not in ENCODERS or (not chunked and type(model).__name__ not in HEAD_ANATOMIES):
         name = f"PLM-CA on '{kind}'" if chunked else f"'{type(model).__name__}'"
         return f"must know where the parts of a model are, which is not recorded for {name} (it is for {_known()})"
     if post_norm and ENCODERS[kind].pre_norm:
@@ -170,9 +172,9 @@ def encoder_of(model: Any) -> Encoder:  # noqa: ANN401  any transformers model
     return ENCODERS[_encoder_type(model)]
 
 
-def head_of(model: Any) -> Head:  # noqa: ANN401  any transformers model
+def head_of(model: Any) -> HeadAnatomy:  # noqa: ANN401  any transformers model
     """Return the record of a model's head."""
-    return HEADS[type(model).__name__]
+    return HEAD_ANATOMIES[type(model).__name__]
 
 
 def _encoder_type(model: Any) -> str:  # noqa: ANN401  any transformers model

@@ -71,11 +71,11 @@ def tables(model: Any) -> list[nn.Module]:  # noqa: ANN401  any transformers mod
     if not isinstance(table, nn.Module):
         raise IncompatibleError(f"'{type(model).__name__}' has no table of word embeddings.")
     weight = getattr(table, "weight", None)
-    shared = [module for module in model.modules() if weight is not None and _table_of(module) is weight]
+    shared = [module for module in model.modules() if weight is not None and _embedding_table(module) is weight]
     return list(dict.fromkeys([table, *shared]))
 
 
-def _table_of(module: nn.Module) -> Tensor | None:
+def _embedding_table(module: nn.Module) -> Tensor | None:
     return module.weight if isinstance(module, nn.Embedding) else None
 
 

@@ -13,7 +13,7 @@ from whylight.models.networks.label_attention import LaatAttention
 from whylight.models.networks.plm_ca import PlmCaForSequenceClassification
 from whylight.models.recording import affine, head_steps, layer_norm, norm, precise, record
 from whylight.models.unchanged import unchanged
-from whylight.views.layers import Affine, HeadReading, IndependentBlock, Recorded, Step
+from whylight.views.layers import Affine, HeadReading, IndependentBlock, Operation, Recorded
 
 PASSES = 2
 """Passes that a record takes: one that notes what enters the layers, and each layer once more when it is looked at."""
@@ -104,7 +104,7 @@ def _label_reading(model: PlmCaForSequenceClassification, labels: Tensor) -> Cal
     return read
 
 
-def _decoder_steps(decoder: Any, whole: Tensor, labels: Tensor) -> tuple[Step, ...]:  # noqa: ANN401
+def _decoder_steps(decoder: Any, whole: Tensor, labels: Tensor) -> tuple[Operation, ...]:  # noqa: ANN401
     """Return the steps behind the labels' attention, whose rows sum to 1: values are taken of what was read."""
     if isinstance(decoder, LaatAttention):
         every = affine(decoder.output)

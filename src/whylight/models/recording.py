@@ -21,7 +21,7 @@ from whylight.core import progress
 from whylight.models import tracing
 from whylight.models.anatomy import Encoder, LinearPart, encoder_of
 from whylight.models.unchanged import unchanged
-from whylight.views.layers import Affine, IndependentBlock, Layer, Norm, Slope, Step, slope
+from whylight.views.layers import Affine, IndependentBlock, Layer, Norm, Operation, Slope, slope
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -70,10 +70,10 @@ def record(model: Any, encoder: nn.Module, run: Callable[[], Tensor]) -> tuple[I
     states = [precise(call.inputs[0]) for call in calls] + [precise(outputs[-1][0])]
     projection = _optional(encoder, anatomy.projection)
     bias = None if projection is None or projection.bias is None else precise(projection.bias)
-    return IndependentBlock(states, Layers(model, anatomy, calls), bias), answer
+    return IndependentBlock(states, RecordedLayers(model, anatomy, calls), bias), answer
 
 
-class Layers(Sequence[Layer]):
+class RecordedLayers(Sequence[Layer]):
     """The layers of one pass, each recorded when it is asked for.
 
     Args:
@@ -94,12 +94,12 @@ class Layers(Sequence[Layer]):
     def __getitem__(self, index: int) -> Layer: ...
 
     @overload
-    def __getitem__(self, index: slice) -> "Layers": ...
+    def __getitem__(self, index: slice) -> "RecordedLayers": ...
 
-    def __getitem__(self, index: int | slice) -> "Layer | Layers":
+    def __getitem__(self, index: int | slice) -> "Layer | RecordedLayers":
         """Record one layer, or choose some of them."""
         if isinstance(index, slice):
-            return Layers(self._model, self._anatomy, self._calls[index])
+            return RecordedLayers(self._model, self._anatomy, self._calls[index])
         return self._record(self._calls[index])
 
     def __iter__(self) -> Iterator[Layer]:
@@ -149,9 +149,9 @@ class Layers(Sequence[Layer]):
         return precise(seen["attention"][0][0]), norm1, up, norm2
 
 
-def head_steps(parts: Sequence[nn.Module | Activation], whole: Tensor) -> tuple[Step, ...]:
+def head_steps(parts: Sequence[nn.Module | Activation], whole: Tensor) -> tuple[Operation, ...]:
     """Return the steps of a head that reads `[rows, width]`, at their true values."""
-    found: list[Step] = []
+    found: list[Operation] = []
     for part in parts:
         if isinstance(part, nn.Linear):
             step = affine(part)
@@ -198,7 +198,7 @@ def _affine(layer: nn.Module, part: LinearPart) -> Affine:
     return affine(attrgetter(part.path)(layer), part)
 
 
-def _mlp(layer: nn.Module, anatomy: Encoder, up: Tensor) -> tuple[Step, ...]:
+def _mlp(layer: nn.Module, anatomy: Encoder, up: Tensor) -> tuple[Operation, ...]:
     """Return up, activation and down; of a gated MLP the activated gate is held, and the other branch goes up."""
     function: Activation = attrgetter(anatomy.activation)(layer)
     if anatomy.gate is None:

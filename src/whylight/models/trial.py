@@ -102,7 +102,7 @@ class Findings:
         return company(self._classifier)
 
 
-def game(classifier: OnTokens) -> str | None:
+def trial_game(classifier: OnTokens) -> str | None:
     """Return what is wrong with the game of a classifier, or None."""
     for text in TEXTS:
         encoded = _encoded(classifier, text)
@@ -275,7 +275,7 @@ def _shown(values: Floats | list[float]) -> str:
 
 
 TRIALS: Mapping[type[View], Callable[[OnTokens], str | None]] = {
-    Game: game,
+    Game: trial_game,
     GradientView: gradient,
     SoftGame: gradient,
     TraceView: trace,

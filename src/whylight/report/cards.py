@@ -11,7 +11,7 @@ from whylight.core.explanation import Explanation
 from whylight.report.drawn import drawn_targets, left_out
 from whylight.report.numbers import Decision, decision, percentage
 from whylight.report.renderers import Manner, Noun, renderer_of
-from whylight.report.rows import Row, answer_row
+from whylight.report.rows import AnswerRow, answer_row
 from whylight.report.stacks import pictures, stacked
 
 FOLDED = 300
@@ -35,7 +35,7 @@ class Section:
     label: str | None
     probability: str
     predicted: bool
-    rows: tuple[Row, ...]
+    rows: tuple[AnswerRow, ...]
     decisions: tuple[tuple[str, Decision], ...]
     pictures: tuple[Markup, ...] = ()
 

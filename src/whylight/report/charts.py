@@ -59,7 +59,7 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class Guide:
     """A horizontal line that points are held against."""
 
     name: str
@@ -72,7 +72,7 @@ class Scatter:
     """Everything that the template draws."""
 
     marks: tuple[Mark, ...]
-    levels: tuple[Level, ...]
+    levels: tuple[Guide, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     frame: Axes
@@ -157,16 +157,16 @@ def ticks(low: float, high: float) -> list[tuple[float, str]]:
     return [(i * step, f"{i * step:.{decimals}f}".replace("-", "\u2212")) for i in range(first, last + 1)]
 
 
-def _levels(lines: Sequence[tuple[str, float]]) -> tuple[Level, ...]:
+def _levels(lines: Sequence[tuple[str, float]]) -> tuple[Guide, ...]:
     """Write each name at the end of its line, or lower where two are close."""
-    made: list[Level] = []
+    made: list[Guide] = []
     for name, y in sorted(lines, key=lambda line: line[1]):
-        made.append(Level(name, y, max(y, made[-1].label_y + LINE) if made else y))
+        made.append(Guide(name, y, max(y, made[-1].label_y + LINE) if made else y))
     return tuple(made)
 
 
 def _marks(
-    spots: Sequence[tuple[Point, float, float]], ends: Sequence[tuple[float, float]], lines: Sequence[Level]
+    spots: Sequence[tuple[Point, float, float]], ends: Sequence[tuple[float, float]], lines: Sequence[Guide]
 ) -> tuple[Mark, ...]:
     """Give every label the free place nearest to its point, the rightmost points first: they have the least room."""
     taken = [Box(x - 6, y - 6, x + 6, y + 6) for _, x, y in spots]

@@ -17,12 +17,12 @@ from whylight.core.arrays import Floats
 STEPS = 10
 FAINTEST = 2
 """Smallest step that a terminal colours: it cannot show shades as faint as a page can."""
-Scale = Literal["for", "against", "importance"]
+Palette = Literal["for", "against", "importance"]
 Scheme = Literal["light", "dark", "terminal"]
 INKS = ("#000000", "#ffffff")
 """The two colours that text on a shade can have: of these, one always has a contrast of at least 4.58."""
 
-_STOPS: dict[Scheme, dict[Scale, tuple[str, ...]]] = {
+_STOPS: dict[Scheme, dict[Palette, tuple[str, ...]]] = {
     "light": {
         "for": ("#ffffff", "#d1e5f0", "#92c5de", "#4393c3", "#2166ac"),
         "against": ("#ffffff", "#fddbc7", "#f4a582", "#d6604d", "#b2182b"),
@@ -64,14 +64,14 @@ def steps(scores: Floats, *, signed: bool) -> list[int]:
     return [int(one) for one in np.rint(relative * STEPS)]
 
 
-def scale_of(step: int, *, signed: bool) -> Scale:
+def scale_of(step: int, *, signed: bool) -> Palette:
     """Return the scale that a step other than 0 is drawn in."""
     if not signed:
         return "importance"
     return "for" if step > 0 else "against"
 
 
-def shades(scale: Scale, *, scheme: Scheme) -> list[Shade]:
+def shades(scale: Palette, *, scheme: Scheme) -> list[Shade]:
     """Return the shades of the steps 1 to 10 of a scale."""
     stops = [_rgb(one) for one in _STOPS[scheme][scale]]
     return [_shade(_between(stops, step / STEPS)) for step in range(1, STEPS + 1)]

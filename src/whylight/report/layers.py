@@ -35,7 +35,7 @@ _TIP = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Shade:
+class ShadedCell:
     """A word at a layer: its shade step, and its score in words."""
 
     step: int
@@ -48,7 +48,7 @@ class Band:
 
     layer: int
     peak: str
-    cells: tuple[Shade, ...]
+    cells: tuple[ShadedCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +154,10 @@ def _strongest_blocks(blocks: list[Ints], scores: Floats) -> list[Ints]:
 
 def _cells(
     places: Ints, words: Sequence[str], layer: int, row: Floats, shades: Sequence[int], *, signed: bool
-) -> tuple[Shade, ...]:
+) -> tuple[ShadedCell, ...]:
     score = "+.6g" if signed else ".6g"
     return tuple(
-        Shade(shades[i], f"{_shortened_word(words[i], _TIP)} · layer {layer} · {format(float(row[i]), score)}")
+        ShadedCell(shades[i], f"{_shortened_word(words[i], _TIP)} · layer {layer} · {format(float(row[i]), score)}")
         for i in places
     )
 

@@ -19,7 +19,7 @@ from whylight.report.templating import macro
 
 if TYPE_CHECKING:
     from whylight.report.renderers import Manner
-    from whylight.report.rows import Row
+    from whylight.report.rows import AnswerRow
 
 MOST_ON_PAGE, MOST_IN_TILE, MOST_LINES = 200, 60, 40
 """Features that are listed."""
@@ -53,17 +53,17 @@ def length(explanation: Explanation) -> int:
     return len(explanation.places)
 
 
-def html(row: "Row", _manner: "Manner") -> Markup:
+def html(row: "AnswerRow", _manner: "Manner") -> Markup:
     """Return the features as a table, and lists of the strongest."""
     return macro("plain.html", "page", row, *_feature_entries(row, MOST_ON_PAGE))
 
 
-def tile(row: "Row", brief: bool) -> Markup:  # noqa: FBT001  as every renderer
+def tile(row: "AnswerRow", brief: bool) -> Markup:  # noqa: FBT001  as every renderer
     """Return the features as a table."""
     return macro("plain.html", "table", *_feature_entries(row, MOST_IN_TILE), row.signed, not brief)
 
 
-def lines(row: "Row", _manner: "Manner", _width: int) -> list[Text]:
+def lines(row: "AnswerRow", _manner: "Manner", _width: int) -> list[Text]:
     """Return one line per feature, its score first."""
     entries, more = _feature_entries(row, MOST_LINES)
     room = max((len(one.shown) for one in entries), default=0)
@@ -75,7 +75,7 @@ def lines(row: "Row", _manner: "Manner", _width: int) -> list[Text]:
     return [*made, Text(more, style="dim")] if more else made
 
 
-def _feature_entries(row: "Row", most: int) -> tuple[list[Entry], str]:
+def _feature_entries(row: "AnswerRow", most: int) -> tuple[list[Entry], str]:
     """Return the features in their order, of very many the strongest, and a sentence about the others."""
     explanation, scores = row.explanation, row.explanation.row(row.target)
     peak, shades = float(np.abs(scores).max(initial=0.0)), steps(scores, signed=row.signed)

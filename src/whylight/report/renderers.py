@@ -22,7 +22,7 @@ from whylight.core.registry import load_plugins
 from whylight.report import plain
 
 if TYPE_CHECKING:
-    from whylight.report.rows import Row
+    from whylight.report.rows import AnswerRow
 
 KINDS = "whylight.report.kinds"
 
@@ -77,10 +77,10 @@ class Renderer:
 
     noun: Noun = Noun()
     length: Callable[[Explanation], int] = plain.length
-    html: Callable[["Row", Manner], str] = plain.html
-    tile: Callable[["Row", bool], str] = plain.tile
+    html: Callable[["AnswerRow", Manner], str] = plain.html
+    tile: Callable[["AnswerRow", bool], str] = plain.tile
     style: str = plain.STYLE
-    lines: Callable[["Row", Manner, int], Sequence[Text]] = plain.lines
+    lines: Callable[["AnswerRow", Manner, int], Sequence[Text]] = plain.lines
     layers: Callable[[Sequence[Explanation], Target], str] | None = None
     evidence: Callable[[Explanation, Target, int], Sequence[dict[str, Any]]] | None = None
 

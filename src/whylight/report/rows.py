@@ -30,7 +30,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AnswerRow:
     """One method's answer for one target.
 
     Attributes:
@@ -75,7 +75,7 @@ class Row:
         return renderer_of(self.kind).lines(self, manner, width)
 
 
-def answer_row(explanation: Explanation, target: Target, *, caption: str = "", stacked: bool = False) -> Row:
+def answer_row(explanation: Explanation, target: Target, *, caption: str = "", stacked: bool = False) -> AnswerRow:
     """Return what an explanation says of a target."""
     receipt, scores = explanation.provenance, explanation.row(target)
     order = np.argsort(-(scores if receipt.signed else np.abs(scores)), kind="stable")
@@ -83,7 +83,7 @@ def answer_row(explanation: Explanation, target: Target, *, caption: str = "", s
     listed = [int(i) for i in order if abs(scores[i]) > least]
     positive = [i for i in listed if scores[i] > 0 or not receipt.signed]
     negative = [i for i in reversed(listed) if scores[i] < 0 and receipt.signed]
-    return Row(
+    return AnswerRow(
         explanation=explanation,
         method=receipt.method,
         caption=caption,

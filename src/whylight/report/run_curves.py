@@ -18,7 +18,7 @@ TICKS = (0.0, 0.05, 0.2, 0.5, 1.0)
 """Shares that are written below the x axis."""
 Means = tuple[Floats, Floats]
 """Mean score without the top words, and with them alone, at each share."""
-Points = dict[str, dict[str, list[Floats]]]
+MethodPoints = dict[str, dict[str, list[Floats]]]
 """By method and text: both curves of each label."""
 
 
@@ -47,7 +47,7 @@ class Panels:
 def curve_panels(curves: Iterable[Row]) -> list[Panels]:
     """Average stored curves over texts and draw them, remover by remover; none where none are stored."""
     shares: dict[str, Sequence[float]] = {}
-    points: dict[str, Points] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    points: dict[str, MethodPoints] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for row in curves:
         shares.setdefault(row["remover"], row["shares"])
         points[row["remover"]][row["method"]][row["example_id"]].append(_both(row))
@@ -56,7 +56,7 @@ def curve_panels(curves: Iterable[Row]) -> list[Panels]:
 
 def mean_curves(curves: Iterable[Row]) -> dict[str, Means]:
     """Average over labels of a text, then over texts, by method."""
-    points: Points = defaultdict(lambda: defaultdict(list))
+    points: MethodPoints = defaultdict(lambda: defaultdict(list))
     for row in curves:
         points[row["method"]][row["example_id"]].append(_both(row))
     return _means(points)
@@ -66,7 +66,7 @@ def _both(row: Row) -> Floats:
     return np.asarray([row["without_top"], row["top_alone"]])
 
 
-def _means(points: Points) -> dict[str, Means]:
+def _means(points: MethodPoints) -> dict[str, Means]:
     means = {m: np.mean([np.mean(one, axis=0) for one in by.values()], axis=0) for m, by in points.items()}
     return {method: (mean[0], mean[1]) for method, mean in means.items()}
 

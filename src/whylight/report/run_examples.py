@@ -35,7 +35,7 @@ class Highlight:
     method: str
     about: str
     value: str
-    row: drawn.Row
+    row: drawn.AnswerRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from whylight.store.tables import RANDOM, Row
 
 MOST_TICKS = 12
 """Layers that are numbered below the x axis; of more, every second or third."""
-Layers = Mapping[str, Mapping[int, str]]
+MethodLayers = Mapping[str, Mapping[int, str]]
 """By method: what tables call each of its layers."""
 
 
@@ -53,7 +53,7 @@ class Depths:
     frame: Axes
 
 
-def layers_of(explanations: Iterable[Row]) -> Layers:
+def layers_of(explanations: Iterable[Row]) -> MethodLayers:
     """Find the methods that were asked at several layers."""
     found: dict[str, dict[int, str]] = {}
     for name, settings in dict.fromkeys((row["method"], row["settings"]) for row in explanations):
@@ -63,7 +63,7 @@ def layers_of(explanations: Iterable[Row]) -> Layers:
     return {method: dict(sorted(own.items())) for method, own in found.items()}
 
 
-def named_once(methods: Sequence[str], layers: Layers) -> list[str]:
+def named_once(methods: Sequence[str], layers: MethodLayers) -> list[str]:
     """Name each method once, with the range of its layers where it has several."""
     of = {
         name: f"{method} (layers {min(own)} to {max(own)})" for method, own in layers.items() for name in own.values()
@@ -71,7 +71,7 @@ def named_once(methods: Sequence[str], layers: Layers) -> list[str]:
     return list(dict.fromkeys(of.get(name, name) for name in methods))
 
 
-def depths(summary: Summary, metric: str, layers: Layers) -> Depths | None:
+def depths(summary: Summary, metric: str, layers: MethodLayers) -> Depths | None:
     """Draw a metric against the layer for each method; None where no method was asked at several layers."""
     cells = {line.method: line.cells[metric] for line in summary.lines if metric in line.cells}
     known = {

@@ -12,7 +12,7 @@ from whylight.report.charts import Point, Scatter, duration_label, scatter
 from whylight.report.renderers import Noun, common_noun, styles_of
 from whylight.report.run_curves import curve_panels
 from whylight.report.run_examples import best_and_worst
-from whylight.report.run_layers import Layers, depths, layers_of, named_once
+from whylight.report.run_layers import MethodLayers, depths, layers_of, named_once
 from whylight.report.run_rows import BASELINES, Run, choose_metric, data_of, higher_is_better, number, read_run
 from whylight.report.run_tables import agreement, split_tables, table
 from whylight.report.templating import environment
@@ -86,7 +86,7 @@ def run_page(folder: Path, *, quality: str | None = None) -> str:
     return environment().get_template("run.html").render(variables)
 
 
-def _facts(run: Run, data: str, layers: Layers, noun: Noun) -> Facts:
+def _facts(run: Run, data: str, layers: MethodLayers, noun: Noun) -> Facts:
     asked = run.asked
     return [
         ("model", str(asked.get("model", "unknown"))),
@@ -101,7 +101,7 @@ def _facts(run: Run, data: str, layers: Layers, noun: Noun) -> Facts:
     ]
 
 
-def _chart(summary: Summary, metric: str, layers: Layers) -> Scatter | None:
+def _chart(summary: Summary, metric: str, layers: MethodLayers) -> Scatter | None:
     """Lay out the methods, of their layers the last; what costs nothing (chance, people) is a line, not a point."""
     points, levels = [], []
     left_out = {name for own in layers.values() for name in list(own.values())[:-1]}

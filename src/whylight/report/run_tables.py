@@ -13,7 +13,7 @@ from whylight.run.compare import Comparison, compare, select
 from whylight.run.summary import Summary, summarise
 from whylight.store.tables import RANDOM, Row
 
-Values = dict[str, dict[str, float]]
+MethodValues = dict[str, dict[str, float]]
 """Of one metric, by method and text."""
 STANDS = {"worse": "worse than random", "cannot tell": "cannot tell from random"}
 """What is said of a method that is not clearly better than random scores."""
@@ -140,7 +140,7 @@ def _agreement(total: float, count: int) -> Agreement | None:
     return Agreement(tau, int(np.rint(tau * STEPS)), count)
 
 
-def _near_chance(rows: Sequence[Row], values: Values) -> dict[str, str]:
+def _near_chance(rows: Sequence[Row], values: MethodValues) -> dict[str, str]:
     """Say of each method that is not clearly better than random scores, text by text, how it stands to them."""
     chance, stands = values.get(RANDOM, {}), {}
     for method, own in values.items():
@@ -151,7 +151,7 @@ def _near_chance(rows: Sequence[Row], values: Values) -> dict[str, str]:
     return stands
 
 
-def _verdict(summary: Summary, metric: str, rows: Sequence[Row], values: Values) -> Verdict:
+def _verdict(summary: Summary, metric: str, rows: Sequence[Row], values: MethodValues) -> Verdict:
     higher = summary.higher_is_better[metric]
     means = {line.method: line.cells[metric].mean for line in summary.lines if metric in line.cells}
     ranked = sorted((m for m in means if m not in BASELINES), key=lambda m: means[m], reverse=higher)

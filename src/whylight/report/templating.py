@@ -6,10 +6,10 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from whylight.report.colours import STEPS, Scale, Scheme, scale_of, shades
+from whylight.report.colours import STEPS, Palette, Scheme, scale_of, shades
 from whylight.report.pieces import LONG, tooltip
 
-SCALES: tuple[Scale, ...] = ("for", "against", "importance")
+SCALES: tuple[Palette, ...] = ("for", "against", "importance")
 VOWELS = frozenset("aeiou")
 _NOT_HTML = re.compile(
     "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"

@@ -10,10 +10,10 @@ from whylight.core.explanation import Explanation
 from whylight.core.printable import one_line
 from whylight.explaining.console import Console
 from whylight.report.cards import SAME, Card, Section, cards
-from whylight.report.colours import STEPS, Scale, shades
+from whylight.report.colours import STEPS, Palette, shades
 from whylight.report.numbers import Decision
 from whylight.report.renderers import Manner, Noun, common_noun
-from whylight.report.rows import Row, Word
+from whylight.report.rows import AnswerRow, Word
 
 LISTED = 48
 """Characters of an entry in the list of strongest words."""
@@ -53,7 +53,7 @@ def _print_card(card: Card, console: Console, *, place: str) -> None:
             _print_row(row, section, console, manner=card.manner)
 
 
-def _print_row(row: Row, section: Section, console: Console, *, manner: Manner) -> None:
+def _print_row(row: AnswerRow, section: Section, console: Console, *, manner: Manner) -> None:
     heading = Text(one_line(row.method), style="bold")
     if row.caption:
         heading.append(f" ({one_line(row.caption)})", style="not bold dim")
@@ -78,7 +78,7 @@ def _decision(one: Decision) -> str:
     return f"probability {one.probability}" + (f", threshold {one.threshold}" if one.threshold else "")
 
 
-def _lists(row: Row, *, width: int) -> list[Text]:
+def _lists(row: AnswerRow, *, width: int) -> list[Text]:
     """Say in words what the colours say: on one line if it fits, else on one line a side."""
     if not (row.strongest or row.against):
         return [Text("every score is 0", style="dim")]
@@ -102,9 +102,9 @@ def _entry(text: str) -> str:
     return line if len(line) <= LISTED else line[: LISTED - 1] + "\u2026"
 
 
-def _legend(rows: Sequence[Row], noun: Noun, *, coloured: bool) -> Text:
+def _legend(rows: Sequence[AnswerRow], noun: Noun, *, coloured: bool) -> Text:
     signed, unsigned = any(row.signed for row in rows), any(not row.signed for row in rows)
-    entries: list[tuple[Scale, str]] = [("for", "speaks for the label"), ("against", "speaks against it")] * signed
+    entries: list[tuple[Palette, str]] = [("for", "speaks for the label"), ("against", "speaks against it")] * signed
     entries += [("importance", "strength without a sign")] * unsigned
     legend = Text("legend:", style="dim")
     for number, (scale, meaning) in enumerate(entries):

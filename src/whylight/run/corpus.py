@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from whylight.core.arrays import Bools, Floats, Ints
-from whylight.core.inputs import JsonValue
+from whylight.core.inputs import Settings
 from whylight.core.marked import MarkedPair, TuningNeededError, is_corpus_metric, marked_corpus
 from whylight.core.registry import METRICS, Spec
 from whylight.metrics._corpus import STANDARD, scaled_pairs, tune_boundary
@@ -24,7 +24,7 @@ from whylight.metrics._plausibility import Scale, Sign
 from whylight.run.summary import TAILS, Cell, Cost, Line, Summary, cost_of, mean_cost
 from whylight.store.tables import HUMAN, Row
 
-CorpusMeasure = tuple[Spec, Mapping[str, JsonValue]]
+CorpusMeasure = tuple[Spec, Settings]
 """A metric with its settings."""
 Scaling = tuple[Scale, Sign]
 """How scores are made comparable before a boundary is tuned."""
@@ -73,12 +73,12 @@ def measures_of(asked: Mapping[str, object]) -> list[CorpusMeasure]:
     return named_measures(asked) or [(METRICS[name], METRICS[name].complete_settings({})) for name in STANDARD]
 
 
-def needs_boundary(settings: Mapping[str, JsonValue]) -> bool:
+def needs_boundary(settings: Settings) -> bool:
     """Say whether a metric marks features at a boundary that nobody has set."""
     return "boundary" in settings and settings["boundary"] is None and settings.get("at") != "rationale"
 
 
-def scaling_of(settings: Mapping[str, JsonValue]) -> Scaling:
+def scaling_of(settings: Settings) -> Scaling:
     """Return how a metric scales scores before it holds them against a boundary."""
     scale: Scale = "max" if settings.get("scale") == "max" else "sum"
     sign: Sign = "absolute" if settings.get("sign") == "absolute" else "positive"

@@ -14,6 +14,7 @@ import numpy as np
 from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import InputError
 from whylight.core.explanation import Explanation, Provenance
+from whylight.core.inputs import Settings
 from whylight.core.labels import Target
 from whylight.core.rationale import Rationale
 from whylight.data.dataset import Record
@@ -23,7 +24,7 @@ from whylight.explaining.explain import explain_case
 from whylight.metrics._curves import CURVE_SHARES, perturbation_curves
 from whylight.metrics.alone import non_alphanumeric
 from whylight.run.corpus import needs_boundary, scaling_of
-from whylight.run.plan import Plan, Settings
+from whylight.run.plan import Plan
 from whylight.store.explanations import row_of
 from whylight.store.tables import HUMAN, RANDOM, Row
 from whylight.views.classifier import Classifier, Request

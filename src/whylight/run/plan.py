@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from whylight.core.errors import InputError, SettingError
 from whylight.core.explanation import Explanation
-from whylight.core.inputs import JsonValue
+from whylight.core.inputs import JsonValue, Settings
 from whylight.core.labels import ScoreSpace
 from whylight.core.marked import asks_for_tuning, is_corpus_metric
 from whylight.core.rationale import Rationale
@@ -22,7 +22,6 @@ from whylight.views.classifier import Classifier
 from whylight.views.game import Game
 
 DEFAULT_METRICS = ("aopc_comprehensiveness", "aopc_sufficiency", "average_precision", "iou")
-Settings = dict[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +63,7 @@ class Plan:
         """Everything that decides what a run computes, besides its model and its data."""
         return {
             "methods": {one.name: dict(one.settings) for one in self.methods},
-            "metrics": {spec.name: own for spec, own in (*self.metrics, *self.corpus_metrics)},
+            "metrics": {spec.name: dict(own) for spec, own in (*self.metrics, *self.corpus_metrics)},
             "unit": self.options.unit,
             "long": self.options.long,
             "pieces": self.options.pieces,

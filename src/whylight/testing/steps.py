@@ -9,7 +9,7 @@ import torch
 
 from whylight.models.trainable import network
 from whylight.testing.tiny import tiny_model, tiny_tokenizer
-from whylight.training.batches import Collator, Item, batch_of
+from whylight.training.batches import Collator, TrainingItem, batch_of
 from whylight.views.step import Step, TrainingBatch
 
 LENGTHS = (9, 6, 7)
@@ -35,7 +35,7 @@ def made_up_batch(
     return batch_of(Collator(0, labels, multi_label)([*items] * repeated))
 
 
-def made_up_items(*, labels: int, multi_label: bool, vocabulary: int, seed: int) -> list[Item]:
+def made_up_items(*, labels: int, multi_label: bool, vocabulary: int, seed: int) -> list[TrainingItem]:
     """Return the texts of a batch one by one."""
     generator = np.random.default_rng(seed)
     items = []
@@ -48,7 +48,7 @@ def made_up_items(*, labels: int, multi_label: bool, vocabulary: int, seed: int)
         if number < MARKED:
             for row in range(len(own)):
                 evidence[row, generator.choice(np.arange(1, length - 1), size=MARKED, replace=False)] = True
-        items.append(Item(ids, np.zeros(length, dtype=np.int64), content, own, evidence))
+        items.append(TrainingItem(ids, np.zeros(length, dtype=np.int64), content, own, evidence))
     return items
 
 

@@ -26,7 +26,7 @@ WINDOW = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Item:
+class TrainingItem:
     """One text, ready to be put into a batch.
 
     Attributes:
@@ -44,14 +44,14 @@ class Item:
     evidence: Bools
 
 
-def make_items(data: Dataset, tokenizer: Any, *, names: Sequence[str], limit: int) -> list[Item]:  # noqa: ANN401
+def make_items(data: Dataset, tokenizer: Any, *, names: Sequence[str], limit: int) -> list[TrainingItem]:  # noqa: ANN401
     """Encode a data set for a model with these labels."""
     numbers = {name: number for number, name in enumerate(names)}
     typed = "token_type_ids" in tokenizer("a")  # to a table of words even zeros are words (XLM)
     return [_item(record, tokenizer, numbers, limit, typed=typed) for record in data]
 
 
-def _item(record: Record, tokenizer: Any, numbers: Mapping[str, int], limit: int, *, typed: bool) -> Item:  # noqa: ANN401
+def _item(record: Record, tokenizer: Any, numbers: Mapping[str, int], limit: int, *, typed: bool) -> TrainingItem:  # noqa: ANN401
     encoded = encode(tokenizer, text_of(record.example), unit="word", long="truncate", limit=limit)
     window = one_window(encoded)
     content = window.feature != NO_FEATURE
@@ -61,7 +61,7 @@ def _item(record: Record, tokenizer: Any, numbers: Mapping[str, int], limit: int
             marks = encoded.example.marks(record.rationales[label].places, encoded.places)
             evidence[row, content] = marks[window.feature[content]]
     types = window.types if typed else None
-    return Item(window.ids, types, content, tuple(numbers[name] for name in record.labels), evidence)
+    return TrainingItem(window.ids, types, content, tuple(numbers[name] for name in record.labels), evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Collator:
     n_labels: int
     multi_label: bool
 
-    def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:
+    def __call__(self, items: Sequence[TrainingItem]) -> dict[str, Tensor]:
         """Return the fields of a `TrainingBatch` by name, as a trainer moves them about."""
         width = max(len(item.ids) for item in items)
         pairs = [(e, label, row) for e, item in enumerate(items) for row, label in enumerate(item.labels)]
@@ -98,7 +98,7 @@ class Collator:
             "evidence": torch.from_numpy(evidence),
         }
 
-    def _labels(self, items: Sequence[Item]) -> Tensor:
+    def _labels(self, items: Sequence[TrainingItem]) -> Tensor:
         if not self.multi_label:
             return torch.tensor([item.labels[0] for item in items], dtype=torch.long)
         labels = torch.zeros(len(items), self.n_labels)

@@ -27,7 +27,7 @@ AMBIGUOUS = "mean_average_precision"
 """What version 0.1 called the average over labels, and the first paper the one over documents."""
 
 
-class Values(dict[str, float]):
+class NamedValues(dict[str, float]):
     """Figures by name; the name that two of them go by elsewhere is refused with both."""
 
     def __missing__(self, name: str) -> float:
@@ -49,7 +49,7 @@ class Figures:
         unlabelled: Documents without a label, which `document_average_precision` leaves out.
     """
 
-    values: Values
+    values: NamedValues
     threshold: float | None = None
     unlabelled: int = 0
 
@@ -58,7 +58,7 @@ def single_label(probabilities: Floats, gold: Ints) -> Figures:
     """Return accuracy and macro F1 of classes `[texts]`."""
     predicted = probabilities.argmax(-1)
     scores = [_f1(predicted == one, gold == one) for one in range(probabilities.shape[1]) if (gold == one).any()]
-    return Figures(Values(accuracy=float((predicted == gold).mean()), macro_f1=float(np.mean(scores))))
+    return Figures(NamedValues(accuracy=float((predicted == gold).mean()), macro_f1=float(np.mean(scores))))
 
 
 def multi_label(probabilities: Floats, gold: Floats, *, threshold: float | None = None) -> Figures:
@@ -71,7 +71,7 @@ def multi_label(probabilities: Floats, gold: Floats, *, threshold: float | None 
         raise InputError("no text has a label, so that there is nothing to be right about.")
     chosen = best_threshold(probabilities, gold) if threshold is None else threshold
     predicted = probabilities >= chosen
-    values = Values(
+    values = NamedValues(
         micro_f1=_f1(predicted, marks),
         macro_f1=float(np.mean([_f1(predicted[:, j], marks[:, j]) for j in np.flatnonzero(marks.any(0))])),
     )

@@ -6,7 +6,7 @@ from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args, get_type_hints
 
 from whylight.core.errors import SettingError, unknown
-from whylight.core.inputs import JsonValue
+from whylight.core.inputs import JsonValue, Settings
 from whylight.core.registry import OBJECTIVES, Setting, Spec
 from whylight.explaining.variants import share_settings
 from whylight.training import processes
@@ -22,7 +22,7 @@ class Term:
 
     name: str
     weight: float
-    settings: Mapping[str, JsonValue]
+    settings: Settings
 
     @property
     def spec(self) -> Spec:

@@ -12,7 +12,7 @@ from whylight.models.prepare import Prepared
 from whylight.store import files
 from whylight.training import processes
 from whylight.training.curves import draw_curves
-from whylight.training.figures import Values
+from whylight.training.figures import NamedValues
 from whylight.training.folder import CHECKPOINTS, is_started, move_in, saving, write_text
 from whylight.training.recipe import Recipe
 from whylight.training.trainer import MARGIN, UNMET, ReasonTrainer
@@ -46,7 +46,7 @@ def finished(folder: Path, identity: Identity) -> Trained | None:
                 shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
             if known["unmet"]:
                 raise UnmetError(_unmet_sentence(known, folder))
-            return Trained(folder, known | {"validation": Values(known.get("validation", {}))})
+            return Trained(folder, known | {"validation": NamedValues(known.get("validation", {}))})
         # a kill may come between the model and its receipt; the training goes on then, and ends at the same model
         if (folder / "config.json").is_file() and not is_started(folder):
             raise InputError(f"'{folder}' holds a model already; name another folder.")
@@ -76,7 +76,9 @@ def finish(trainer: ReasonTrainer, prepared: Prepared, folder: Path, receipt: di
         "unmet": unmet,
         "epochs_run": history[-1].get("epoch"),
         "best_epoch": best["epoch"],
-        "validation": Values({n.removeprefix("eval_"): value for n, value in best.items() if n.startswith("eval_")}),
+        "validation": NamedValues(
+            {n.removeprefix("eval_"): value for n, value in best.items() if n.startswith("eval_")}
+        ),
         "bounds": _bounds(trainer.recipe, history),
         "history": history,
     }

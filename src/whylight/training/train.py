@@ -6,7 +6,7 @@ what came of it) and `curves.svg` beside it; files are moved into place when all
 """
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +18,7 @@ from transformers import PrinterCallback, TrainerCallback, TrainingArguments
 
 from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.core.identity import Identity
-from whylight.core.inputs import JsonValue
+from whylight.core.inputs import JsonValue, Settings
 from whylight.data.dataset import Dataset, named
 from whylight.explaining.explain import choice
 from whylight.models.contents import model_contents
@@ -134,7 +134,7 @@ def identity_of(
     model: str | Path | None,
     prepared: Prepared,
     data: tuple[Dataset, Dataset],
-    settings: Mapping[str, JsonValue],
+    settings: Settings,
 ) -> Identity:
     """Say whose results a training gives: of these first weights, these texts and these settings."""
     learnt, chosen = data

@@ -15,7 +15,7 @@ from transformers import Trainer
 from whylight.core.errors import ModelError
 from whylight.models.trainable import network
 from whylight.training import processes
-from whylight.training.batches import Item, LengthSampler, batch_of
+from whylight.training.batches import LengthSampler, TrainingItem, batch_of
 from whylight.training.combine import Loss, Multiplier, loss_of
 from whylight.training.figures import BY_DOCUMENT, Figures, multi_label, single_label
 from whylight.training.folder import saving
@@ -169,7 +169,7 @@ class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped f
         with saving(Path(self.args.output_dir)):
             super()._save_checkpoint(model, trial)
 
-    def _get_train_sampler(self, train_dataset: Sequence[Item] | None = None) -> LengthSampler:
+    def _get_train_sampler(self, train_dataset: Sequence[TrainingItem] | None = None) -> LengthSampler:
         items = self.train_dataset if train_dataset is None else train_dataset
         lengths = [len(item.ids) for item in items]
         return LengthSampler(lengths, batch=self.recipe.batch_size, seed=self.args.seed)

@@ -27,7 +27,7 @@ from whylight.data.dataset import Dataset
 from whylight.explaining.console import Console, text_column
 from whylight.models.prepare import Architecture
 from whylight.store import files
-from whylight.training.figures import Values
+from whylight.training.figures import NamedValues
 from whylight.training.folder import claimed_by_one, interruptible, write_text
 from whylight.training.recipe import Recipe
 from whylight.training.result import Trained, read_receipt
@@ -260,7 +260,7 @@ def _repeat(trial: optuna.Trial, known: FrozenTrial) -> float | None:
 
 def _tried_recipe(trial: FrozenTrial) -> TriedRecipe:
     state = "diverged" if "diverged" in trial.user_attrs else trial.state.name.lower()
-    return TriedRecipe(trial.number, state, trial.value, trial.params, Values(trial.user_attrs.get("figures", {})))
+    return TriedRecipe(trial.number, state, trial.value, trial.params, NamedValues(trial.user_attrs.get("figures", {})))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import Any, Protocol, Self
 
 from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.encoded import Window
-from whylight.core.inputs import JsonValue
+from whylight.core.inputs import Settings
 
 
 class Batch(Protocol):
@@ -54,7 +54,7 @@ class Removal:
 
     name: str
     function: Callable[..., Variants]
-    settings: Mapping[str, JsonValue] = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
     draws: bool = False
 
     def __call__(self, window: Window, keep: Bools) -> Variants:

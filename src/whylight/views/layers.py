@@ -74,7 +74,7 @@ class Slope:
         return Slope(self.factor[rows])
 
 
-Step = Affine | Norm | Slope
+Operation = Affine | Norm | Slope
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +100,7 @@ class Layer:
     before_attention: Norm | None
     after_attention: Norm | None
     before_mlp: Norm | None
-    mlp: Callable[[], tuple[Step, ...]]
+    mlp: Callable[[], tuple[Operation, ...]]
     after_mlp: Norm | None
 
 
@@ -132,7 +132,7 @@ class HeadReading:
 
     norm: Norm | None
     rows: Tensor
-    steps: tuple[Step, ...]
+    steps: tuple[Operation, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,14 +15,14 @@ from whylight.report.kinds._text_lines import evidence_lines, excerpt, paragraph
 from whylight.report.layers import picture
 from whylight.report.pieces import few_pieces, pieces_of
 from whylight.report.renderers import Manner, Noun, Renderer, register_renderer
-from whylight.report.rows import Row
+from whylight.report.rows import AnswerRow
 from whylight.report.templating import macro
 
 GLANCE = 40
 """A text of up to so many words is taken in at a glance: its evidence needs no context."""
 
 
-def text_html(row: Row, manner: Manner) -> Markup:
+def text_html(row: AnswerRow, manner: Manner) -> Markup:
     """Return a row on a page: evidence, coloured text, strongest words."""
     parts, found = pieces_of(row.explanation, row.target), _evidence_of_row(row, manner)
     return macro(
@@ -30,12 +30,12 @@ def text_html(row: Row, manner: Manner) -> Markup:
     )
 
 
-def text_tile(row: Row, brief: bool) -> Markup:  # noqa: FBT001  as every renderer
+def text_tile(row: AnswerRow, brief: bool) -> Markup:  # noqa: FBT001  as every renderer
     """Return the coloured text alone."""
     return macro("text.html", "tile", few_pieces(row.explanation, row.target), row.signed, brief)
 
 
-def text_lines(row: Row, manner: Manner, width: int) -> list[rich_text.Text]:
+def text_lines(row: AnswerRow, manner: Manner, width: int) -> list[rich_text.Text]:
     """Return a row in a terminal: coloured text, and evidence where the text is long or there are several labels."""
     one, made = row.explanation, []
     for number, pieces in enumerate(pieces_of(one, row.target)):
@@ -58,7 +58,7 @@ def text_evidence(explanation: Explanation, target: Target, spans: int) -> list[
     return evidence_as_dicts(explanation, evidence(explanation, target, spans=spans))
 
 
-def _evidence_of_row(row: Row, manner: Manner) -> Ranking | None:
+def _evidence_of_row(row: AnswerRow, manner: Manner) -> Ranking | None:
     return ranking(row.explanation, row.target, spans=manner.evidence)
 
 
