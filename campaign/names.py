@@ -14,20 +14,18 @@ import re
 import shutil
 import sys
 import tempfile
-import threading
 import traceback
-import tty
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
-from io import TextIOWrapper
 from pathlib import Path
 from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from material.terminal import streams, terminal
 from outcome import Outcome
 
 import tiny
@@ -185,9 +183,9 @@ def _steers(character: str) -> bool:
 
 def _printed(command: Command) -> tuple[int, str]:
     """Return the exit code of a command, and all that it prints to either stream."""
-    with tempfile.TemporaryFile() as file, _terminal() as (slave, seen):
+    with tempfile.TemporaryFile() as file, terminal() as (slave, seen):
         out = file.fileno() if command.piped else slave
-        with _streams(out, slave), patch.object(sys, "argv", ["whylight", *command.arguments]):
+        with streams(out, slave), patch.object(sys, "argv", ["whylight", *command.arguments]):
             try:
                 run()
                 code = 0
@@ -199,56 +197,6 @@ def _printed(command: Command) -> tuple[int, str]:
         file.seek(0)
         piped = file.read()
     return code, (piped + bytes(seen)).decode("utf-8", errors="surrogateescape")
-
-
-@contextmanager
-def _terminal() -> Iterator[tuple[int, bytearray]]:
-    """Open a pseudo-terminal; what is written to it gathers in the bytes, as it was written."""
-    master, slave = os.openpty()
-    tty.setraw(slave)
-    seen = bytearray()
-
-    def gather() -> None:
-        while True:
-            try:
-                part = os.read(master, 65536)
-            except OSError:  # the last writer has closed it
-                return
-            if not part:
-                return
-            seen.extend(part)
-
-    reader = threading.Thread(target=gather)
-    reader.start()
-    try:
-        yield slave, seen
-    finally:
-        os.close(slave)
-        reader.join()
-        os.close(master)
-
-
-@contextmanager
-def _streams(out: int, err: int) -> Iterator[None]:
-    """Let everything that this process prints, from Python or below it, go to these file descriptors."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = os.dup(1), os.dup(2)
-    os.dup2(out, 1)
-    os.dup2(err, 2)
-    try:
-        with (
-            TextIOWrapper(os.fdopen(os.dup(1), "wb"), encoding="utf-8") as stdout,
-            TextIOWrapper(os.fdopen(os.dup(2), "wb"), encoding="utf-8", errors="backslashreplace") as stderr,
-            patch.object(sys, "stdout", stdout),
-            patch.object(sys, "stderr", stderr),
-        ):
-            yield
-    finally:
-        os.dup2(kept[0], 1)
-        os.dup2(kept[1], 2)
-        os.close(kept[0])
-        os.close(kept[1])
 
 
 @contextmanager

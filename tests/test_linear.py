@@ -125,7 +125,7 @@ def test_four_times_the_text_takes_about_four_times_as_long(function: Callable[[
         assert seconds(function, long) < 10 * quick + 0.1
 
 
-@pytest.mark.parametrize("unit", [".", "!\u0301", "。"])
+@pytest.mark.parametrize("unit", [".", *(pytest.param(one, marks=pytest.mark.slow) for one in ("!\u0301", "。"))])
 def test_a_megabyte_is_cut_in_seconds(unit: str) -> None:
     short, long = (unit * (size // len(unit)) + "x" for size in (250_000, 1_000_000))
     for function in (words, sentences):

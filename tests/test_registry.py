@@ -136,3 +136,7 @@ def test_compatible_says_what_works_and_why_the_rest_does_not() -> None:
     assert working == {name for name in METHODS.names() if METHODS[name].consumes == (Game,)}
     assert found["saliency"] == "'saliency' consumes a GradientView, which a callable cannot provide"
     assert "TraceView" in str(found["attention"])
+
+
+def test_the_registry_of_removers_is_that_of_every_plug_in() -> None:
+    assert {"mask", "unk", "pad", "zero", "delete"} <= set(registry.REMOVERS.names())

@@ -1,122 +1,19 @@
 """Reports: everything escaped, nothing lost, nothing fetched, and readable without colour."""
 
-import io
 import re
 import stat
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from pages import NASTY, Document, explanation, terminal
 from whylight.core.errors import InputError
-from whylight.core.explanation import Explanation, Prediction, Provenance
-from whylight.core.labels import Target
-from whylight.core.segment import words
-from whylight.core.text import Span, Text
-from whylight.explaining.console import Console
-from whylight.report import colours
-from whylight.report.numbers import percentage
+from whylight.core.explanation import Explanation
+from whylight.core.text import Span
 from whylight.report.page import fragment, page, write_page
-from whylight.report.terminal import render
-
-VOID = {"meta", "br", "hr", "img", "input", "link"}
-NASTY = 'He said <script>alert(1)</script> & "quoted" it\'s\n\n  fine   {{ 7*7 }} </p></style> &amp; [red]x[/red]'
-
-
-class Document(HTMLParser):
-    """The elements of a document, its highlighted texts and its words."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.spans: list[list[tuple[str, str, str]]] = []
-        self.visible = ""
-        self._open: list[str] = []
-        self._words_at: int | None = None
-        self.feed(html)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        own = dict(attrs)
-        self.tags.append((tag, own))
-        if self._words_at is not None:
-            assert tag == "span"
-            self.spans[-1].append((str(own["title"]), own.get("class") or "", ""))
-        if tag not in VOID:
-            self._open.append(tag)
-        if tag == "p" and "words" in str(own.get("class", "")).split():
-            self._words_at = len(self._open)
-            self.texts.append("")
-            self.spans.append([])
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-        if self._words_at is not None and len(self._open) < self._words_at:
-            self._words_at = None
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self._open:
-            self.visible += data
-        if self._words_at is not None:
-            self.texts[-1] += data
-            if len(self._open) > self._words_at:
-                title, shade, text = self.spans[-1][-1]
-                self.spans[-1][-1] = (title, shade, text + data)
-
-    def with_class(self, name: str) -> list[dict[str, str | None]]:
-        return [own for _, own in self.tags if name in str(own.get("class", "")).split()]
-
-
-def explanation(
-    text: str = "A gripping film, though the ending drags.",
-    scores: Any = None,
-    *,
-    pair: str | None = None,
-    labels: tuple[str, ...] = ("negative", "positive"),
-    targets: tuple[int, ...] = (1,),
-    **receipt: Any,
-) -> Explanation:
-    example = Text(text, pair)
-    spans = tuple(Span(n, *offsets) for n, part in enumerate(example.parts) for offsets in words(part))
-    facts: dict[str, Any] = {
-        "model": "tiny",
-        "method": "occlusion",
-        "settings": {"window": 1},
-        "unit": "word",
-        "remover": "mask",
-        "score": "logit",
-        "signed": True,
-        "class_specific": True,
-        "forward_passes": 9,
-        "backward_passes": 0,
-        "seconds": 0.25,
-        **receipt,
-    }
-    rows = len(targets) if facts["class_specific"] else 1
-    if scores is None:
-        scores = np.tile(np.linspace(1.25, -0.5, len(spans)), (rows, 1))
-    probabilities = tuple((1 + i) / sum(range(1, len(labels) + 1)) for i in range(len(labels)))
-    return Explanation(
-        example,
-        spans,
-        tuple(Target(i, labels[i]) for i in targets),
-        np.atleast_2d(np.asarray(scores, dtype=np.float64)),
-        Prediction(len(labels) - 1, labels[-1], probabilities[-1], probabilities, predicted=(len(labels) - 1,)),
-        Provenance(**facts),
-    )
-
-
-def terminal(*explanations: Explanation, colour: bool = False, width: int = 100) -> str:
-    file = io.StringIO()
-    color_system: Any = "truecolor" if colour else None
-    console = Console(file=file, width=width, force_terminal=colour, color_system=color_system, no_color=not colour)
-    render(explanations, console=console)
-    return file.getvalue()
 
 
 @pytest.mark.parametrize("make", [page, fragment])
@@ -326,96 +223,6 @@ def test_a_notebook_shows_the_fragment() -> None:
     rules = re.findall(r"^([^\s@}][^{]*)\{", fragment([one]).split("<style>")[1].split("</style>")[0], re.MULTILINE)
     assert len(rules) > 40
     assert all(".whylight" in selector for rule in rules for selector in re.split(r",(?![^(]*\))", rule))
-
-
-@pytest.mark.parametrize("scheme", get_args(colours.Scheme))
-@pytest.mark.parametrize("scale", get_args(colours.Palette))
-def test_text_on_every_shade_can_be_read(scheme: colours.Scheme, scale: colours.Palette) -> None:
-    for shade in colours.shades(scale, scheme=scheme):
-        assert colours.contrast(shade.background, shade.text) >= 4.5
-
-
-def test_small_print_can_be_read_in_both_schemes() -> None:
-    blocks = [dict(re.findall(r"--(\w+): (#\w{6});", "--page" + one)) for one in page([]).split("--page")[1:]]
-    assert len(blocks) == 2
-    for own in blocks:
-        for ink in ("ink", "muted"):
-            assert all(colours.contrast(own[ink], own[ground]) >= 4.5 for ground in ("page", "card", "soft"))
-
-
-def test_contrast_is_that_of_wcag() -> None:
-    assert colours.contrast("#000000", "#ffffff") == pytest.approx(21)
-    assert colours.contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
-
-
-def test_steps_are_shares_of_the_rows_largest_magnitude() -> None:
-    scores = np.array([4.0, -2.0, 0.1, 0.0])
-    assert colours.steps(scores, signed=True) == [10, -5, 0, 0]
-    assert colours.steps(scores, signed=False) == [10, 5, 0, 0]
-    assert colours.steps(np.zeros(3), signed=True) == [0, 0, 0]
-    assert colours.steps(np.zeros(0), signed=True) == []
-
-
-@pytest.mark.parametrize(
-    ("probability", "shown"), [(0.0, "0.0%"), (1e-5, "<0.1%"), (0.5, "50.0%"), (0.99995, ">99.9%"), (1.0, "100.0%")]
-)
-def test_probabilities_are_not_rounded_to_certainty(probability: float, shown: str) -> None:
-    assert percentage(probability) == shown
-
-
-def test_the_terminal_says_everything_without_colour() -> None:
-    one = explanation("gripping and moving but drags", [1.234, 0.0, 0.8, 0.001, -0.41], notes=("cut short",))
-    printed = terminal(one)
-    assert "positive 66.7%" in printed
-    assert "gripping and moving but drags" in printed
-    assert "for: gripping +1.23, moving +0.80 | against: drags -0.41" in printed
-    assert "note: cut short" in printed
-    assert printed.count("legend:") == 1
-    assert "\x1b" not in printed
-
-
-def test_the_terminal_lists_importance_without_a_sign() -> None:
-    assert "importance: b 0.750, a 0.250\n" in terminal(explanation("a b", [0.25, 0.75], signed=False))
-
-
-def test_the_terminal_colours_words_by_side() -> None:
-    printed = terminal(explanation("good bad", [1.0, -1.0]), colour=True)
-    sides: tuple[tuple[colours.Palette, str], ...] = (("for", "good"), ("against", "bad"))
-    for scale, word in sides:
-        shade = colours.shades(scale, scheme="terminal")[-1].background
-        background = ";".join(str(int(shade[i : i + 2], 16)) for i in (1, 3, 5))
-        assert re.search(rf"48;2;{background}m{word}", printed)
-
-
-def test_no_control_character_of_a_user_reaches_the_terminal() -> None:
-    evil = "\x1b[2J\x1b]0;owned\x07 a\x9b31m \rover \u202eback \x08b"
-    one = explanation(evil, labels=("no", evil), method=evil, model=evil, notes=(evil,))
-    printed = terminal(one, explanation(evil, pair=evil))
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", printed)
-    assert "owned" in printed
-
-
-def test_the_terminal_reads_no_markup_in_what_a_user_wrote() -> None:
-    text = "[bold]a[/bold] :smile: [link=x]b"
-    one = explanation(text, labels=("no", "[red]l[/red]"), notes=("[i]n",), method="[u]m")
-    printed = terminal(one)
-    for written in (text, "[red]l[/red]", "[i]n", "[u]m"):
-        assert written in printed
-
-
-def test_the_terminal_shows_a_long_text_around_its_strongest_words() -> None:
-    names = [f"w{i}" for i in range(1000)]
-    scores = np.zeros(1000)
-    scores[[100, 104, 500]] = [3.0, -2.0, 1.0]
-    scores[600:] = 1e-6
-    printed = " ".join(terminal(explanation(" ".join(names), scores)).split())
-    assert "… w92 w93" in printed
-    assert "w112 … " in printed
-    assert " w100 w101 w102 w103 w104 " in printed
-    assert " w500 " in printed
-    assert " w300 " not in printed
-    whole = " ".join(terminal(explanation(" ".join(names[:400]), scores[:400])).split())
-    assert " ".join(names[:400]) in whole
 
 
 def test_a_written_page_replaces_the_old_one_and_leaves_nothing_else(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import os
-import re
+import resource
 import signal
 import subprocess
 import sys
@@ -289,8 +289,11 @@ def test_output_that_cannot_be_written_is_one_sentence() -> None:
 
 
 def test_a_limit_on_the_size_of_files_is_one_sentence(tmp_path: Path) -> None:
-    shell = f"ulimit -f 6; exec {' '.join(COMMAND)} --data-set size=4 --out {tmp_path / 'run'}"
-    done = subprocess.run(["/bin/bash", "-c", shell], capture_output=True, text=True, check=False)  # noqa: S603
-    assert done.returncode == 2
-    assert re.fullmatch(r"whylight: cannot write '.*/run/\w+/[\w-]+\.parquet': File too large\.\n", done.stderr)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6 * 1024, hard))
+    try:
+        with pytest.raises(InputError, match=r"^cannot write '.*/run/\w+/[\w-]+\.parquet': File too large\.$"):
+            evaluate(tmp_path / "run")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not list(tmp_path.glob("run/.*"))

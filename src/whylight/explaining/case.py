@@ -12,7 +12,7 @@ from whylight.core.errors import InputError
 from whylight.core.explanation import Prediction
 from whylight.core.inputs import Input
 from whylight.core.labels import MOST_SHOWN, Target, TargetSpec
-from whylight.perturb.binding import bound
+from whylight.explaining.removing import chosen_removal
 from whylight.views.cache import BoundedCache
 from whylight.views.classifier import Classifier
 from whylight.views.meter import Meter
@@ -75,7 +75,7 @@ def open_case(classifier: Classifier, example: Input, *, unit: Unit = "word", lo
 
 def _untouched_logits(classifier: Classifier, encoded: Encoded, cache: BoundedCache) -> Floats:
     """Return the logits of an untouched input, `[labels]`."""
-    removal = bound(classifier.removers[0])  # whichever it is: it removes nothing here
+    removal = chosen_removal(classifier, None)  # whichever it is: it removes nothing here
     outcomes = classifier.outcomes(encoded, removal=removal, cache=cache, meter=Meter())
     logits: Floats = outcomes(np.ones((1, encoded.n_features), dtype=bool))[0]
     return logits

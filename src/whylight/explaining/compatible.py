@@ -16,8 +16,8 @@ from whylight.core.registry import METHODS, Spec
 from whylight.core.text import Text
 from whylight.explaining.apply import apply, large_gaps
 from whylight.explaining.case import open_case
+from whylight.explaining.removing import chosen_removal
 from whylight.models.trial import TEXTS, outcome
-from whylight.perturb.binding import bound
 from whylight.views.classifier import Classifier, Dissected, Request, Tried
 from whylight.views.game import Game
 
@@ -79,7 +79,7 @@ def _found_out(spec: Spec, classifier: Tried) -> str | None:
 def _miss(spec: Spec, classifier: Classifier) -> str | None:
     """Return what is wrong with the scores of a method on the texts, or None."""
     settings = spec.complete_settings({})
-    target, removal = Target(0, classifier.labels.names[0]), bound(classifier.removers[0])
+    target, removal = Target(0, classifier.labels.names[0]), chosen_removal(classifier, None)
     for text in TEXTS:
         case = open_case(classifier, Text(text), long="truncate")
         applied = apply(case, spec, settings, Request((target,), "logit", removal=removal, cache=case.cache))

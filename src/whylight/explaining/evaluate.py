@@ -13,7 +13,7 @@ from whylight.core.registry import METRICS
 from whylight.explaining import provide
 from whylight.explaining.case import open_case
 from whylight.explaining.explain import choice
-from whylight.explaining.removing import check_score, chosen_removal, remover_settings
+from whylight.explaining.removing import check_score, chosen_removal, default_remover, remover_settings
 from whylight.explaining.variants import share_settings
 from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier, Request
@@ -53,7 +53,7 @@ def measure(  # noqa: PLR0913  every argument but two is optional and named
     spec = METRICS[metric]
     if is_corpus_metric(spec):
         raise SettingError(f"the metric '{metric}' is one of all texts together; measure it with evaluate.")
-    own, others = remover_settings(settings, [remover or classifier.removers[0]])
+    own, others = remover_settings(settings, [remover or default_remover(classifier)])
     removal = chosen_removal(classifier, remover, next(iter(own.values())))
     evidence: list[Any] = []
     for kind in spec.consumes[1:]:

@@ -20,7 +20,7 @@ from whylight.explaining.bar import progress_bar
 from whylight.explaining.case import Case, open_case
 from whylight.explaining.compatible import obstacle, require, require_score
 from whylight.explaining.given import Given, as_example, given_inputs
-from whylight.explaining.removing import check_score, chosen_removal, remover_settings
+from whylight.explaining.removing import check_score, chosen_removal, default_remover, remover_settings
 from whylight.explaining.variants import asks_for_layers, variants
 from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier, Request
@@ -251,7 +251,7 @@ def with_remover_settings(
     classifier: Classifier, options: Options, settings: Mapping[str, object]
 ) -> tuple[Options, dict[str, object]]:
     """Put settings of the remover, `REMOVER.NAME`, into the options; return these, and the settings of others."""
-    name = options.remover or classifier.removers[0]
+    name = options.remover or default_remover(classifier)
     own, others = remover_settings(settings, [name])
     removal = chosen_removal(classifier, options.remover, {**options.remover_settings, **own[name]})
     return replace(options, remover_settings=removal.settings), others

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from whylight.core.errors import SettingError, unknown
+from whylight.core.errors import ModelError, SettingError, unknown
 from whylight.core.labels import ScoreSpace
 from whylight.perturb.binding import bound
 from whylight.views.batch import Removal
@@ -12,12 +12,18 @@ DRAWN: ScoreSpace = "log_odds"
 """The score where a remover draws several texts: they are averaged as probabilities, and have no logit."""
 
 
+def default_remover(classifier: Classifier) -> str:
+    """Return the first remover that works on a classifier's inputs, or say that there is none."""
+    if not classifier.removers:
+        raise ModelError(f"no remover works on {classifier.kind}; bring one with `@remover` (see CONTRIBUTING.md).")
+    return classifier.removers[0]
+
+
 def chosen_removal(classifier: Classifier, name: str | None, settings: Mapping[str, object] | None = None) -> Removal:
     """Return the remover to use, by default the classifier's own, or say which ones work on it."""
-    known = classifier.removers
-    if name is not None and name not in known:
-        raise unknown(f"remover for {classifier.kind}", name, known)
-    return bound(name or known[0], settings)
+    if name is not None and name not in classifier.removers:
+        raise unknown(f"remover for {classifier.kind}", name, classifier.removers)
+    return bound(name or default_remover(classifier), settings)
 
 
 def check_score(classifier: Classifier, score: ScoreSpace | None, removal: Removal) -> ScoreSpace:

@@ -13,7 +13,7 @@ from whylight.core.registry import METHODS, METRICS, Spec
 from whylight.data.dataset import Dataset
 from whylight.explaining.compatible import require
 from whylight.explaining.explain import Options
-from whylight.explaining.removing import check_score, chosen_removal, remover_settings
+from whylight.explaining.removing import check_score, chosen_removal, default_remover, remover_settings
 from whylight.explaining.variants import Variant, variants
 from whylight.run.corpus import Scaling, measures_of, needs_boundary, scaling_of
 from whylight.store.tables import RANDOM
@@ -92,7 +92,7 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     specs = [METHODS[name] for name in dict.fromkeys([*methods, RANDOM])]
     for spec in specs:
         require(spec, classifier)
-    default = classifier.removers[0]
+    default = default_remover(classifier)
     measured_by = list(dict.fromkeys(name or default for name in removers or (options.remover,)))
     removing, others = remover_settings(settings, {*measured_by, options.remover or default})
     removal = chosen_removal(classifier, options.remover, removing[options.remover or default])
