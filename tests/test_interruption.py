@@ -75,6 +75,18 @@ def test_own_code_is_interrupted_at_once() -> None:
     assert done == ["cleaned up"]
 
 
+def test_what_own_code_asks_to_wait_for_is_waited_for() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), postponed(), at_once():  # noqa: PT012  as above
+        with postponed():
+            interrupt()
+            done.append("work")
+        done.append("never")
+    assert done == ["work"]
+    with pytest.raises(KeyboardInterrupt), postponed(), at_once():  # and the state is that of the beginning
+        interrupt()
+
+
 def test_a_handler_of_ones_own_is_the_one_that_hears() -> None:
     heard: list[int] = []
     signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))

@@ -1,14 +1,21 @@
 """The short form of two parts, and that they would see what they look for."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import interrupts
 import pytest
 import threads
 
+import tiny
 from whylight.core import interruption
 from whylight.models import token_network, unchanged
+from whylight.models.holding import held
+from whylight.models.quiet import quiet
+from whylight.models.reading import loading
 
 
 @contextmanager
@@ -37,3 +44,28 @@ def test_interrupts_leave_no_trace() -> None:
 def test_interrupts_that_do_not_wait_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interruption, "_in_main_thread", lambda: False)
     assert interrupts.campaign(0.2, 0).violations
+
+
+@pytest.mark.parametrize("work", [held, lambda _: quiet(), lambda _: loading("a")])
+def test_no_lock_stays_taken_whenever_the_interrupt_comes(work: Callable[[object], Any]) -> None:
+    """Every line of ours is tried, and every return and exception."""
+    model = tiny.model("bert")
+
+    def begun(moments: interrupts.Moments) -> bool:
+        sys.settrace(moments)
+        try:
+            with work(model):
+                pass
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(None)
+        return False
+
+    every = interrupts.Moments()
+    assert not begun(every)
+    assert every.seen > 10
+    for moment in range(1, every.seen + 1):
+        begun(interrupts.Moments(moment))
+        with ThreadPoolExecutor(1) as pool:  # a reentrant lock is free for its own thread in any case
+            assert not pool.submit(begun, interrupts.Moments()).result(timeout=10)

@@ -9,10 +9,24 @@ is not kept waiting. Signals reach the main thread alone; other threads need no 
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
+from typing import Protocol
+
+PATIENCE = 0.1
+"""Seconds of waiting for another thread before an interrupt is heard."""
 
 Handler = Callable[[int, FrameType | None], object]
+
+
+class Lock(Protocol):
+    """A lock of `threading`, reentrant or not; their types have no name in common."""
+
+    def acquire(self, blocking: bool = ..., timeout: float = ...) -> bool:  # noqa: FBT001  as there
+        """Wait for it so many seconds at most."""
+
+    def release(self) -> None:
+        """Let others have it."""
 
 
 class _Waiting:
@@ -65,16 +79,43 @@ def postponed() -> Iterator[None]:
             handler(signal.SIGINT, None)
 
 
-@contextmanager
-def at_once() -> Iterator[None]:
+class _AtOnce:
+    """No generator: one that is interrupted while it is entered would put its own state back long afterwards."""
+
+    def __init__(self) -> None:
+        self._handler: Handler | None = None
+
+    def __enter__(self) -> None:
+        handler = _waiting.handler if _in_main_thread() else None
+        if handler is None:
+            return
+        checkpoint()
+        self._handler = handler
+        try:
+            signal.signal(signal.SIGINT, handler)
+            _waiting.handler = None  # so that a block in here, where interrupts are to wait, is one
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, _waiting.remember)
+            _waiting.handler = self._handler
+
+
+def at_once() -> AbstractContextManager[None]:
     """Let interrupts happen inside the block, though it may stand in one where they wait."""
-    handler = _waiting.handler if _in_main_thread() else None
-    if handler is None:
-        yield
-        return
-    checkpoint()
-    try:
-        signal.signal(signal.SIGINT, handler)
-        yield
-    finally:
-        signal.signal(signal.SIGINT, _waiting.remember)
+    return _AtOnce()
+
+
+@contextmanager
+def taken(lock: Lock) -> Iterator[None]:
+    """Hold a lock inside the block. A plain `with lock` that is interrupted on its way out is never released."""
+    with postponed():
+        while not lock.acquire(timeout=PATIENCE):
+            checkpoint()
+        try:
+            yield
+        finally:
+            lock.release()

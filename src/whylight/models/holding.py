@@ -15,10 +15,7 @@ from weakref import WeakKeyDictionary
 
 from torch import nn
 
-from whylight.core.interruption import checkpoint, postponed
-
-PATIENCE = 0.1
-"""Seconds of waiting for another thread before an interrupt is heard."""
+from whylight.core.interruption import postponed, taken
 
 _locks: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _guard = Lock()
@@ -27,19 +24,13 @@ _guard = Lock()
 @contextmanager
 def held(owner: Any) -> Iterator[None]:  # noqa: ANN401  a model or a tokenizer
     """Keep other threads from a model or tokenizer for the time of a block."""
-    lock = _lock_of(owner)
-    with postponed():
-        while not lock.acquire(timeout=PATIENCE):
-            checkpoint()
-        try:
-            yield
-        finally:
-            lock.release()
+    with postponed(), taken(_lock_of(owner)):
+        yield
 
 
 def _lock_of(owner: Any) -> Any:  # noqa: ANN401  the type of a reentrant lock has no name
     shared = word_table(owner) if isinstance(owner, nn.Module) else None
-    with _guard:
+    with taken(_guard):
         return _locks.setdefault(owner if shared is None else shared, RLock())
 
 

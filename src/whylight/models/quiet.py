@@ -6,6 +6,8 @@ from contextlib import contextmanager
 
 from transformers.utils import logging
 
+from whylight.core.interruption import at_once, postponed, taken
+
 _lock = threading.Lock()
 _restore: list[Callable[[], None]] = []
 """What puts the loggers back; filled by the first who asks for quiet, used by the last who is done."""
@@ -18,16 +20,18 @@ def quiet() -> Iterator[None]:
 
     Loggers are shared by all threads: the first to come in silences them, and the last to leave puts them back.
     """
-    _enter()
-    try:
-        yield
-    finally:
-        _leave()
+    with postponed():
+        _enter()
+        try:
+            with at_once():
+                yield
+        finally:
+            _leave()
 
 
 def _enter() -> None:
     global _asking  # noqa: PLW0603  loggers are global, so is the count of those who hold them
-    with _lock:
+    with taken(_lock):
         if not _asking:
             verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
             _restore.append(lambda: logging.set_verbosity(verbosity))
@@ -39,7 +43,7 @@ def _enter() -> None:
 
 def _leave() -> None:
     global _asking  # noqa: PLW0603  as above
-    with _lock:
+    with taken(_lock):
         _asking -= 1
         while not _asking and _restore:
             _restore.pop()()

@@ -16,6 +16,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 from transformers.utils import cached_file
 
 from whylight.core.errors import ModelError, WhylightError
+from whylight.core.interruption import taken
 from whylight.models import networks
 from whylight.models.folder import (
     ADAPTER_CONFIG,
@@ -116,7 +117,7 @@ def loading(path: object) -> Iterator[None]:
     """Load one model at a time, quietly; whatever the loaders raise is about what the user named."""
     try:
         # parameters that are made in inference mode could not be differentiated
-        with _loading, quiet(), torch.inference_mode(mode=False):
+        with taken(_loading), quiet(), torch.inference_mode(mode=False):
             yield
     except WhylightError:
         raise
