@@ -1,5 +1,6 @@
 """PLM-CA: building, saving and loading, and what is refused."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +161,14 @@ def test_a_folder_that_is_no_encoder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="as an encoder"):
         PlmCaForSequenceClassification.from_encoder(tmp_path, labels=LABELS)
     assert PlmCaForSequenceClassification.from_encoder(tmp_path, labels=LABELS, chunk_size=CHUNK, allow_pickle=True)
+
+
+def test_a_configuration_that_cannot_be_is_said_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    network(dtype=torch.float32).save_pretrained(tmp_path)
+    tiny.tokenizer("bert").save_pretrained(tmp_path)
+    known = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(known | {"hidden_size": 16}))
+    capfd.readouterr()
+    with pytest.raises(ModelError, match="cannot load"):
+        load(str(tmp_path))
+    assert capfd.readouterr() == ("", "")
