@@ -164,10 +164,10 @@ def test_a_folder_that_is_no_encoder_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_configuration_that_cannot_be_is_said_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    network(dtype=torch.float32).save_pretrained(tmp_path)
+    tiny.model("bert").save_pretrained(tmp_path)
     tiny.tokenizer("bert").save_pretrained(tmp_path)
     known = json.loads((tmp_path / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps(known | {"hidden_size": 16}))
+    (tmp_path / "config.json").write_text(json.dumps(known | {"model_type": "plm_ca"}))
     capfd.readouterr()
     with pytest.raises(ModelError, match="cannot load"):
         load(str(tmp_path))
