@@ -1,11 +1,15 @@
 """PLM-CA: building, saving and loading, and what is refused."""
 
+import json
+from io import StringIO
+from logging import StreamHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
+from transformers.utils import logging
 
 import tiny
 from tiny_plm_ca import ATTENTIONS, CHUNK, ENCODERS, LABELS, documents, network
@@ -160,3 +164,19 @@ def test_a_folder_that_is_no_encoder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="as an encoder"):
         PlmCaForSequenceClassification.from_encoder(tmp_path, labels=LABELS)
     assert PlmCaForSequenceClassification.from_encoder(tmp_path, labels=LABELS, chunk_size=CHUNK, allow_pickle=True)
+
+
+def test_a_configuration_that_cannot_be_is_said_once(tmp_path: Path) -> None:
+    tiny.model("bert").save_pretrained(tmp_path)
+    tiny.tokenizer("bert").save_pretrained(tmp_path)
+    known = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(known | {"model_type": "plm_ca"}))
+    said = StringIO()
+    handler = StreamHandler(said)
+    logging.add_handler(handler)
+    try:
+        with pytest.raises(ModelError, match="cannot load"):
+            load(str(tmp_path))
+    finally:
+        logging.remove_handler(handler)
+    assert said.getvalue() == ""

@@ -29,7 +29,9 @@ def scores(clf: Any, method: str, text: str) -> tuple[bytes, int]:
     return np.round(found.scores, 6).tobytes(), found.provenance.forward_passes
 
 
-@pytest.mark.parametrize("architecture", ["bert", "plm_ca", "bigbird"])
+@pytest.mark.parametrize(
+    "architecture", ["bert", *(pytest.param(name, marks=pytest.mark.slow) for name in ("plm_ca", "bigbird"))]
+)
 def test_threads_that_share_a_model_get_what_one_thread_gets(architecture: str) -> None:
     model = in_training(architecture)
     tokenizer = tiny.tokenizer(tiny.style_of(architecture))

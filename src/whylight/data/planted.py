@@ -60,7 +60,7 @@ Pattern = Literal["single", "redundant", "negated", "conjunctive"]
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
+class PlantedPhrase:
     """Words that stand side by side, and the label that they are evidence for, if any."""
 
     words: tuple[str, ...]
@@ -100,12 +100,18 @@ def planted(  # noqa: PLR0913  settings
 
 
 def _record(
-    name: str, gold: tuple[str, ...], evidence: list[Phrase], *, length: int, split: int, random: np.random.Generator
+    name: str,
+    gold: tuple[str, ...],
+    evidence: list[PlantedPhrase],
+    *,
+    length: int,
+    split: int,
+    random: np.random.Generator,
 ) -> Record:
     """Fill up with filler words and shuffle, until the text is one of this split."""
     taken = sum(len(unit.words) for unit in evidence)
     while True:
-        filler = [Phrase((word,)) for word in random.choice(FILLER, size=length - taken)]
+        filler = [PlantedPhrase((word,)) for word in random.choice(FILLER, size=length - taken)]
         units = [*evidence, *filler]
         units = [units[i] for i in random.permutation(len(units))]
         text, words = _tokens.join_tokens([str(word) for unit in units for word in unit.words])
@@ -120,21 +126,21 @@ def _record(
     return Record(name, Text(text, words=words), gold, rationales)
 
 
-def _classes(label: str, variant: Pattern, random: np.random.Generator) -> list[Phrase]:
+def _classes(label: str, variant: Pattern, random: np.random.Generator) -> list[PlantedPhrase]:
     """Return the planted words of a document of one of two classes."""
     if variant == "conjunctive":
         return _pair(PAIR, "positive", random, true=label == "positive")
     if variant == "negated":
         other = next(name for name in CLASSES if name != label)
         if random.random() < 0.5:  # noqa: PLR2004  half the documents
-            return [Phrase((NOT, _random_word(CLASSES[other], random)), label)]
-        return [Phrase((_random_word(CLASSES[label], random),), label), _idle_not(random)]
+            return [PlantedPhrase((NOT, _random_word(CLASSES[other], random)), label)]
+        return [PlantedPhrase((_random_word(CLASSES[label], random),), label), _idle_not(random)]
     return _triggers(CLASSES[label], label, variant, random)
 
 
-def _topics(gold: tuple[str, ...], variant: Pattern, random: np.random.Generator) -> list[Phrase]:
+def _topics(gold: tuple[str, ...], variant: Pattern, random: np.random.Generator) -> list[PlantedPhrase]:
     """Return the planted words of a document with any number of labels."""
-    units: list[Phrase] = []
+    units: list[PlantedPhrase] = []
     negations = 0
     for label, words in TOPICS.items():
         if variant == "conjunctive":
@@ -142,25 +148,27 @@ def _topics(gold: tuple[str, ...], variant: Pattern, random: np.random.Generator
         elif label in gold:
             units += _triggers(words, label, variant, random)
         elif variant == "negated" and random.random() < 0.5:  # noqa: PLR2004  half of them
-            units.append(Phrase((NOT, _random_word(words, random))))
+            units.append(PlantedPhrase((NOT, _random_word(words, random))))
             negations += 1
     if variant == "negated" and not negations:
         units.append(_idle_not(random))
     return units
 
 
-def _triggers(words: Sequence[str], label: str, variant: Pattern, random: np.random.Generator) -> list[Phrase]:
+def _triggers(words: Sequence[str], label: str, variant: Pattern, random: np.random.Generator) -> list[PlantedPhrase]:
     count = int(random.integers(2, 4)) if variant == "redundant" else 1
-    return [Phrase((str(word),), label) for word in random.choice(list(words), size=count, replace=False)]
+    return [PlantedPhrase((str(word),), label) for word in random.choice(list(words), size=count, replace=False)]
 
 
-def _pair(words: Sequence[str], label: str, random: np.random.Generator, *, true: bool) -> list[Phrase]:
+def _pair(words: Sequence[str], label: str, random: np.random.Generator, *, true: bool) -> list[PlantedPhrase]:
     """Return both words as evidence for a true label, or one of them for a false one."""
-    return [Phrase((word,), label) for word in words] if true else [Phrase((_random_word(words, random),))]
+    return (
+        [PlantedPhrase((word,), label) for word in words] if true else [PlantedPhrase((_random_word(words, random),))]
+    )
 
 
-def _idle_not(random: np.random.Generator) -> Phrase:
-    return Phrase((NOT, _random_word(FILLER, random)))
+def _idle_not(random: np.random.Generator) -> PlantedPhrase:
+    return PlantedPhrase((NOT, _random_word(FILLER, random)))
 
 
 def _random_word(words: Sequence[str], random: np.random.Generator) -> str:

@@ -36,7 +36,7 @@ def _enter() -> None:
             verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
             _restore.append(lambda: logging.set_verbosity(verbosity))
             _restore.append(logging.enable_progress_bar if bars else logging.disable_progress_bar)
-            logging.set_verbosity_error()
+            logging.set_verbosity(logging.CRITICAL)  # errors are raised as well, and said once
             logging.disable_progress_bar()
         _asking += 1
 
