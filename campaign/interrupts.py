@@ -3,6 +3,7 @@
 A moment is a line of this package or of `contextlib`, in which most clean-ups run: they are counted, and one is drawn.
 """
 
+import inspect
 import random
 import signal
 import sys
@@ -36,10 +37,12 @@ class Moments:
         self.seen = 0
         self.at = at
 
-    def __call__(self, frame: FrameType, _event: str, _argument: object) -> "Moments | None":
+    def __call__(self, frame: FrameType, event: str, _argument: object) -> "Moments | None":
         """Hear of a moment."""
         if not any(part in frame.f_code.co_filename for part in WATCHED):
             return None
+        if event == "return" and frame.f_code.co_flags & inspect.CO_GENERATOR:
+            return self  # no interrupt comes between a yield and whoever waits for it
         self.seen += 1
         if self.seen == self.at:
             signal.raise_signal(signal.SIGINT)  # does what Ctrl-C does
