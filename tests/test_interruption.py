@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import pytest
 
@@ -85,6 +86,26 @@ def test_what_own_code_asks_to_wait_for_is_waited_for() -> None:
     assert done == ["work"]
     with pytest.raises(KeyboardInterrupt), postponed(), at_once():  # and the state is that of the beginning
         interrupt()
+
+
+def test_a_block_that_is_left_long_afterwards_changes_nothing() -> None:
+    """Python closes what was interrupted while it was entered when its traceback goes, at any time."""
+
+    def interrupted() -> Iterator[None]:
+        with postponed(), at_once():
+            yield
+
+    for begun in (postponed, nullcontext):
+        late = interrupted()
+        with begun():
+            next(late)
+        with postponed():
+            late.close()
+            with pytest.raises(KeyboardInterrupt):  # noqa: PT012  an interrupt still waits
+                interrupt()
+                checkpoint()
+        with pytest.raises(KeyboardInterrupt):
+            interrupt()
 
 
 def test_a_handler_of_ones_own_is_the_one_that_hears() -> None:

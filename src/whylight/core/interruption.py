@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from types import FrameType
 from typing import Protocol
 
@@ -29,10 +30,18 @@ class Lock(Protocol):
         """Let others have it."""
 
 
-class _Waiting:
-    """An interrupt that waits to be heard, and who would hear it; of the main thread."""
+@dataclass(eq=False)
+class _Block:
+    """A stretch of work in which interrupts wait, and who hears them afterwards."""
 
-    handler: Handler | None = None
+    handler: Handler
+    over: bool = False
+
+
+class _Waiting:
+    """The block in which interrupts wait now, if any, and whether one does; of the main thread."""
+
+    block: _Block | None = None
     interrupted: bool = False
 
     def remember(self, _signal: int, _frame: FrameType | None) -> None:
@@ -40,9 +49,9 @@ class _Waiting:
 
     def hear(self) -> None:
         """Pass a remembered interrupt on to the handler that it was meant for; Python's own raises."""
-        if self.interrupted and self.handler is not None:
+        if self.interrupted and self.block is not None:
             self.interrupted = False
-            self.handler(signal.SIGINT, None)
+            self.block.handler(signal.SIGINT, None)
 
 
 _waiting = _Waiting()
@@ -61,47 +70,54 @@ def checkpoint() -> None:
 @contextmanager
 def postponed() -> Iterator[None]:
     """Let interrupts wait inside the block: for a checkpoint, or for its end."""
-    handler = signal.getsignal(signal.SIGINT) if _in_main_thread() and _waiting.handler is None else None
+    handler = signal.getsignal(signal.SIGINT) if _in_main_thread() and _waiting.block is None else None
     if not callable(handler):  # another thread, a block within a block, or a process that ignores interrupts
         yield
         return
     # The order matters: an interrupt may come between any two of these lines.
+    block = _Block(handler)
     _waiting.interrupted = False
     signal.signal(signal.SIGINT, _waiting.remember)
-    _waiting.handler = handler
+    _waiting.block = block
     try:
         yield
     finally:
-        _waiting.handler = None
-        signal.signal(signal.SIGINT, handler)
-        if _waiting.interrupted:
-            _waiting.interrupted = False
-            handler(signal.SIGINT, None)
+        block.over = True
+        if _waiting.block is block:
+            _waiting.block = None
+            signal.signal(signal.SIGINT, handler)
+            if _waiting.interrupted:
+                _waiting.interrupted = False
+                handler(signal.SIGINT, None)
 
 
 class _AtOnce:
-    """No generator: one that is interrupted while it is entered would put its own state back long afterwards."""
+    """Whoever is interrupted while a generator is entered never leaves it; Python does so later, at any time.
+
+    So a block that is over, or whose place another one has taken, stays as it is.
+    """
 
     def __init__(self) -> None:
-        self._handler: Handler | None = None
+        self._block: _Block | None = None
 
     def __enter__(self) -> None:
-        handler = _waiting.handler if _in_main_thread() else None
-        if handler is None:
+        block = _waiting.block if _in_main_thread() else None
+        if block is None:
             return
         checkpoint()
-        self._handler = handler
+        self._block = block
         try:
-            signal.signal(signal.SIGINT, handler)
-            _waiting.handler = None  # so that a block in here, where interrupts are to wait, is one
+            signal.signal(signal.SIGINT, block.handler)
+            _waiting.block = None  # so that a block in here, where interrupts are to wait, is one
         except BaseException:
+            _waiting.block = None
             self.__exit__()
             raise
 
     def __exit__(self, *_: object) -> None:
-        if self._handler is not None:
+        if self._block is not None and not self._block.over and _waiting.block is None:
             signal.signal(signal.SIGINT, _waiting.remember)
-            _waiting.handler = self._handler
+            _waiting.block = self._block
 
 
 def at_once() -> AbstractContextManager[None]:
