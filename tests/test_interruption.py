@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from itertools import product
 
 import pytest
 
@@ -95,17 +96,17 @@ def test_a_block_that_is_left_long_afterwards_changes_nothing() -> None:
         with postponed(), at_once():
             yield
 
-    for begun in (postponed, nullcontext):
+    for begun, ended in product((postponed, nullcontext), repeat=2):
         late = interrupted()
         with begun():
             next(late)
-        with postponed():
+        with ended():
             late.close()
-            with pytest.raises(KeyboardInterrupt):  # noqa: PT012  an interrupt still waits
-                interrupt()
-                checkpoint()
         with pytest.raises(KeyboardInterrupt):
             interrupt()
+        with pytest.raises(KeyboardInterrupt), postponed():  # noqa: PT012  an interrupt waits, and is heard
+            interrupt()
+            checkpoint()
 
 
 def test_a_handler_of_ones_own_is_the_one_that_hears() -> None:
