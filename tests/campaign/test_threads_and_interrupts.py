@@ -9,6 +9,7 @@ from typing import Any
 
 import interrupts
 import pytest
+import signals
 import threads
 from transformers.utils import logging
 
@@ -54,6 +55,26 @@ def test_interrupts_leave_no_trace() -> None:
 def test_interrupts_that_do_not_wait_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interruption, "_in_main_thread", lambda: False)
     assert interrupts.campaign(0.2, 0).violations
+
+
+def test_signals_leave_no_trace() -> None:
+    outcome = signals.campaign(0.005, 0)
+    assert outcome.violations == []
+    assert outcome.tried["in the middle of the work"] >= 50
+
+
+def test_signals_after_which_the_handler_stays_another_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    @contextmanager
+    def careless() -> Iterator[None]:
+        before = signal.signal(signal.SIGINT, interrupted)
+        yield
+        signal.signal(signal.SIGINT, before)
+
+    monkeypatch.setattr(signals, "quiet", careless)
+    assert any("handler" in one for one in signals.campaign(0.005, 0).violations)
 
 
 @pytest.mark.usefixtures("own_handler")
