@@ -19,7 +19,8 @@ from whylight.core.explanation import Explanation
 from whylight.core.registry import METHODS
 from whylight.core.text import Text
 from whylight.explaining.case import open_case
-from whylight.explaining.explain import Options, explain_case
+from whylight.explaining.options import Options
+from whylight.explaining.receipts import explain_case
 from whylight.models.chunked import ChunkedClassifier
 from whylight.models.load import load
 from whylight.models.networks import PlmCaForSequenceClassification

@@ -20,7 +20,8 @@ from whylight.core.explanation import Explanation
 from whylight.core.registry import METHODS
 from whylight.core.text import Text
 from whylight.explaining.case import Case, open_case
-from whylight.explaining.explain import Options, explain_case
+from whylight.explaining.options import Options
+from whylight.explaining.receipts import explain_case
 from whylight.models.load import load
 from whylight.models.unchanged import unchanged
 from whylight.views.classifier import Classifier

@@ -120,7 +120,7 @@ def test_the_gap_is_what_scores_miss_of_the_difference_or_of_the_logit(method: s
     logits = clf.outcomes(quick.encode(clf, DISTINCT), removal=bound(name), cache={}, meter=quick.request(clf).meter)(
         np.asarray([[True] * 6, [False] * 6])
     )
-    split = METHODS[method].facts["logit_only"]  # among special tokens and biases too, which leaves no gap
+    split = METHODS[method].facts["scores"] == ("logit",)  # among special tokens and biases too, which leaves no gap
     missed = 0.0 if split else explanation.scores.sum(1) - (logits[0] - logits[1])
     np.testing.assert_allclose(explanation.provenance.completeness_gap, missed, atol=1e-5)
 
@@ -143,7 +143,7 @@ def test_the_receipt_names_what_was_done(method: str) -> None:
     asks = Game in spec.consumes and method != "random"
     assert receipt.remover == ("unk" if asks else None)
     assert receipt.method == method
-    assert receipt.score == "logit"
+    assert receipt.score == (spec.facts["scores"] or ("logit",))[0]
     assert receipt.unit == "word"
     assert receipt.signed == spec.facts["signed"]
     assert receipt.class_specific == spec.facts["class_specific"]

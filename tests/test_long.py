@@ -26,7 +26,7 @@ LONG = (
 PAIR = "the acting was good"
 some_architectures = pytest.mark.parametrize("architecture", ["bert", "roberta", "modernbert_mean", "llama"])
 GRADIENT_ONLY = [
-    n for n in quick.METHOD_NAMES if METHODS[n].consumes == (GradientView,) and not METHODS[n].facts["logit_only"]
+    n for n in quick.METHOD_NAMES if METHODS[n].consumes == (GradientView,) and not METHODS[n].facts["scores"]
 ]
 TRACED = [n for n in quick.METHOD_NAMES if METHODS[n].consumes == (TraceView,) and not METHODS[n].facts["complete"]]
 
@@ -276,7 +276,8 @@ def test_the_games_of_a_long_text_know_their_blocks() -> None:
     from dataclasses import replace  # noqa: PLC0415
 
     from whylight.explaining.case import open_case  # noqa: PLC0415
-    from whylight.explaining.explain import Options, explain_case  # noqa: PLC0415
+    from whylight.explaining.options import Options  # noqa: PLC0415
+    from whylight.explaining.receipts import explain_case  # noqa: PLC0415
 
     explain_case(open_case(clf, Text(LONG)), replace(spec, function=spy), {}, Options())
     assert [block.tolist() for block in seen[0].blocks] == [window.features.tolist() for window in encoded.windows]

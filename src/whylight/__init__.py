@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from whylight.data.load import dataset
     from whylight.explaining.compatible import compatible
     from whylight.explaining.evaluate import measure
-    from whylight.explaining.explain import Options, explain
+    from whylight.explaining.explain import explain
+    from whylight.explaining.options import Options
     from whylight.models.load import load
     from whylight.run.evaluate import evaluate
     from whylight.study.sanity import sanity_check
@@ -47,7 +48,7 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Options": "whylight.explaining.explain",
+    "Options": "whylight.explaining.options",
     "compatible": "whylight.explaining.compatible",
     "dataset": "whylight.data.load",
     "evaluate": "whylight.run.evaluate",

@@ -18,7 +18,7 @@ from whylight.core.errors import IncompatibleError, InputError, SettingError, Wh
 from whylight.core.registry import METRICS
 from whylight.core.text import Text
 from whylight.data.dataset import Dataset, Record
-from whylight.explaining.explain import Options
+from whylight.explaining.options import Options
 from whylight.models.randomise import levels_of, randomise
 from whylight.study import sanity as module
 from whylight.study.sanity import MEASURES, SanityLine, SanitySummary, sanity_check

@@ -112,8 +112,8 @@ def every_unit_is_explained() -> None:
     changed(lambda _game, scores: scores / (not inside("every_unit_is_explained")))
 
 
-def scores_other_than_the_logit_are_explained_or_refused_as_declared() -> None:
-    title = "scores_other_than_the_logit_are_explained_or_refused_as_declared"
+def scores_of_every_kind_are_explained_or_refused_as_declared() -> None:
+    title = "scores_of_every_kind_are_explained_or_refused_as_declared"
     changed(lambda game, scores: scores / (not (inside(title) and game.full.max() < 0)))  # as log-probabilities are
 
 
@@ -188,7 +188,7 @@ ALONE = [
     texts_of_every_shape_have_finite_scores,
     odd_texts_have_finite_scores,
     every_unit_is_explained,
-    scores_other_than_the_logit_are_explained_or_refused_as_declared,
+    scores_of_every_kind_are_explained_or_refused_as_declared,
     complete_scores_state_the_gap_by_which_they_miss,
     no_gap_is_stated_where_none_is_promised,
     a_game_is_asked_in_masks_and_scored_by_target_and_feature,

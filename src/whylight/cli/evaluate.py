@@ -88,7 +88,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Measure methods on a data set: one table with intervals, beside `random` and `human`."""
-    from whylight.explaining.explain import Options  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.explaining.options import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.run.evaluate import Question, answer  # noqa: PLC0415
     from whylight.study.several import evaluate_several, model_names  # noqa: PLC0415

@@ -14,6 +14,7 @@ from whylight.cli.limits import Budget, MaxMemory
 from whylight.core import evidence as evidence_rule, printable
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.explanation import Explanation
+from whylight.core.interruption import Interrupted
 from whylight.core.labels import HEADS, Head
 from whylight.core.limits import limited
 from whylight.explaining.console import Console, put
@@ -109,15 +110,20 @@ def explain(  # noqa: PLR0913  one parameter an option
     given = parse_settings(settings or [])
     evidence_rule.check_evidence(spans=evidence)
     _refuse_missing_folder(out)
-    from whylight.explaining.explain import Options, explain_all  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.explaining.explain import explain_all  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.explaining.options import Options  # noqa: PLC0415
     from whylight.models.load import load  # noqa: PLC0415
 
     options = Options.parse(
         target=_target(target or []), unit=unit, remover=remover, score=score, long=long, pieces=pieces
     )
     classifier = load(model, head=parse_head(head), max_tokens=max_tokens, allow_pickle=allow_pickle)
-    with limited(budget=budget, max_memory=max_memory):
-        explanations = explain_all(classifier, inputs, methods=method or None, options=options, settings=given)
+    try:
+        with limited(budget=budget, max_memory=max_memory):
+            explanations = explain_all(classifier, inputs, methods=method or None, options=options, settings=given)
+    except Interrupted as stopped:  # what was found is shown, and the exit code is that of an interrupt
+        _show(stopped.found, output_format, out, evidence=evidence)
+        raise
     _show(explanations, output_format, out, evidence=evidence)
 
 

@@ -67,7 +67,7 @@ def sanity(  # noqa: PLR0913  one parameter an option
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Draw the model's weights anew, from the head downwards, and see which methods notice."""
-    from whylight.explaining.explain import Options  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.explaining.options import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.study.sanity import sanity_check  # noqa: PLC0415
 

@@ -100,7 +100,7 @@ class Asked:
 
 def read_options(options: Mapping[str, Any]) -> Asked:
     """Turn the options of `train`, by the names of its parameters, into data and a recipe."""
-    from whylight.explaining.explain import choice  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.explaining.options import choice  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.prepare import Architecture  # noqa: PLC0415
     from whylight.training.recipe import NUMBERS, make_recipe  # noqa: PLC0415
 

@@ -8,16 +8,28 @@ is not kept waiting. Signals reach the main thread alone; other threads need no 
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Protocol
+from typing import Any, Protocol
 
 PATIENCE = 0.1
 """Seconds of waiting for another thread before an interrupt is heard."""
 
 Handler = Callable[[int, FrameType | None], object]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C that work has heard, with the best that it had found; whoever has no use for that is just interrupted.
+
+    Args:
+        found: What was found.
+    """
+
+    def __init__(self, found: Sequence[Any] = ()) -> None:
+        super().__init__()
+        self.found = list(found)
 
 
 class Lock(Protocol):

@@ -17,9 +17,15 @@ from whylight.core.arrays import Floats
 from whylight.core.errors import InputError, SettingError, unknown
 
 Head = Literal["softmax", "sigmoid", "binary"]
-ScoreSpace = Literal["logit", "probability", "log_odds", "log_probability"]
+ScoreSpace = Literal["logit", "probability", "log_odds", "log_probability", "log_sigmoid", "log_mixture"]
 HEADS: tuple[Head, ...] = get_args(Head)
 SCORE_SPACES: tuple[ScoreSpace, ...] = get_args(ScoreSpace)
+OF_LOGITS: tuple[ScoreSpace, ...] = ("logit", "log_sigmoid", "log_mixture")
+"""Scores that probabilities do not say: those of a softmax stay the same if all logits rise."""
+OF_ONE_LABEL: tuple[ScoreSpace, ...] = ("logit", "log_sigmoid")
+"""Scores of a label that do not depend on other labels, whatever the head."""
+MIXTURE = 0.9
+"""Share of the probability in `log_mixture`; the rest is the sigmoid of the logit (Brinner and Zarriess 2023)."""
 CLIP = 1e-7
 """Probabilities are kept this far from 0 and 1 before log-odds are taken."""
 _TINY = 1e-30
@@ -85,13 +91,21 @@ class Labels:
         if space == "logit":
             return logits
         if space == "log_probability":
-            values = log_softmax(logits, axis=-1) if self.head == "softmax" else log_expit(logits)
-            return np.asarray(values, dtype=np.float64)
+            return self._log_probabilities(logits)
+        if space == "log_sigmoid":
+            return np.asarray(log_expit(logits), dtype=np.float64)
+        if space == "log_mixture":
+            shares = np.log(MIXTURE) + self._log_probabilities(logits), np.log(1 - MIXTURE) + log_expit(logits)
+            return np.asarray(np.logaddexp(*shares), dtype=np.float64)
         probabilities = self.probabilities(logits)
         if space == "probability":
             return probabilities
         clipped = np.clip(probabilities, CLIP, 1 - CLIP)
         return np.asarray(np.log(clipped) - np.log1p(-clipped))
+
+    def _log_probabilities(self, logits: Floats) -> Floats:
+        values = log_softmax(logits, axis=-1) if self.head == "softmax" else log_expit(logits)
+        return np.asarray(values, dtype=np.float64)
 
     def above_threshold(self, probabilities: Floats) -> tuple[int, ...]:
         """Return the columns that apply, most probable first: the best one, or of a `sigmoid` head all that pass."""

@@ -11,7 +11,7 @@ import importlib
 import inspect
 import math
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from whylight.core.errors import SettingError, unknown
 from whylight.core.inputs import JsonValue
+from whylight.core.labels import ScoreSpace
 
 Plugin = Callable[..., Any]
 F = TypeVar("F", bound=Plugin)
@@ -68,6 +69,7 @@ class Spec:
         consumes: Types of its positional parameters.
         settings: Its keyword-only parameters by name.
         facts: What the decorator declared, e.g. `signed`.
+        together: Whether it takes several of what it consumes at once: its first parameter is a `Sequence`.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Spec:
     consumes: tuple[Any, ...]
     settings: Mapping[str, Setting]
     facts: Mapping[str, Any]
+    together: bool = False
 
     @property
     def summary(self) -> str:
@@ -112,7 +115,10 @@ class Registry:
         parameters = inspect.signature(function).parameters.values()
         positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
         settings = {p.name: Setting(p.name, hints[p.name], p.default) for p in parameters if p.kind is p.KEYWORD_ONLY}
-        self._specs[name] = Spec(name, function, tuple(hints[p.name] for p in positional), settings, facts)
+        consumes = tuple(hints[p.name] for p in positional)
+        together = bool(consumes) and get_origin(consumes[0]) is Sequence
+        consumes = get_args(consumes[0]) if together else consumes
+        self._specs[name] = Spec(name, function, consumes, settings, facts, together)
 
     def __getitem__(self, name: str) -> Spec:
         load_plugins(self._package)
@@ -160,24 +166,28 @@ def method(  # noqa: PLR0913  one keyword per fact; there is nothing to group
     signed: bool,
     complete: bool = False,
     class_specific: bool = True,
-    logit_only: bool = False,
+    scores: tuple[ScoreSpace, ...] = (),
     layers: LayerKind | None = None,
     tried: bool = False,
+    alone: bool = False,
 ) -> Callable[[F], F]:
     """Register a method: a function from views to scores `[targets, features]`.
+
+    One whose first parameter is a `Sequence` of views gets those of several texts or windows, and returns a list.
 
     Args:
         cite: Key of the paper that defines it.
         signed: Whether negative scores mean evidence against the target.
         complete: Whether scores are to sum to score(input) - score(baseline); it then returns `Scores` with their gap.
         class_specific: False if one row of scores holds for every target.
-        logit_only: Whether it explains logits and no other score.
+        scores: The scores that it explains, its own default first; if empty, all, by the default of the classifier.
         layers: Which layers it can take apart, if it does: any that are on record, or those that end in a norm.
         tried: Whether right views are not enough for it to work, so that it is tried before it is said to (as every
             method that looks at a trace is).
+        alone: Whether it explains each window of a long text as a text of its own, whatever is asked.
     """
     facts: dict[str, object] = {"signed": signed, "complete": complete, "class_specific": class_specific}
-    needs: dict[str, object] = {"logit_only": logit_only, "layers": layers, "tried": tried}
+    needs: dict[str, object] = {"scores": scores, "layers": layers, "tried": tried, "alone": alone}
 
     def register(function: F) -> F:
         METHODS.register(function, cite=cite, **facts, **needs)

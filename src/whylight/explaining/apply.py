@@ -1,6 +1,7 @@
-"""Applying a method to a case: part by part, and adding up."""
+"""Applying a method to cases: part by part, and adding up; all parts at once, if the method takes several."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -12,11 +13,14 @@ from whylight.core.registry import Spec
 from whylight.core.scores import Scores
 from whylight.explaining import provide
 from whylight.explaining.case import Case
+from whylight.explaining.provide import ViewedPart
 from whylight.views.classifier import Request
 from whylight.views.view import View
 
 GAP_SHARE, GAP_FLOOR = 0.05, 1e-4
 """A completeness gap is small up to this share of the scores' total size, and up to rounding."""
+Answer = tuple[ViewedPart, Scores]
+"""A part of an input, and what a method says of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +34,7 @@ class Applied:
         class_specific: Whether each target has its own row.
         signed: Whether negative scores mean evidence against the target.
         notes: What the method has to say.
+        interrupted: Whether Ctrl-C ended the work early.
     """
 
     scores: Floats
@@ -38,18 +43,48 @@ class Applied:
     class_specific: bool
     signed: bool
     notes: tuple[str, ...]
+    interrupted: bool = False
+
+
+def apply(case: Case, spec: Spec, settings: Settings, request: Request) -> Applied:
+    """Apply a method, whose settings are complete, to every part of a case and add up."""
+    return apply_together([(case, request)], spec, settings)[0]
 
 
 @torch.inference_mode(mode=False)
-def apply(case: Case, spec: Spec, settings: Settings, request: Request) -> Applied:
-    """Apply a method, whose settings are complete, to every part of a case and add up."""
+def apply_together(asked: Sequence[tuple[Case, Request]], spec: Spec, settings: Settings) -> list[Applied]:
+    """Apply a method to several cases; one that takes several views at once gets those of all of them."""
+    if not spec.together:
+        return [
+            _added_up(case, spec, settings, request, _one_by_one(case, spec, settings, request))
+            for case, request in asked
+        ]
+    parts = [list(provide.viewed_parts(case, spec, request)) for case, request in asked]
+    views = [view for own in parts for part in own for view in part.views]
+    found = spec.function(views, **_resolved(settings, views))
+    if len(found) != len(views):
+        raise ModelError(f"'{spec.name}' got {len(views)} views and returned scores of {len(found)}.")
+    answers = iter(found)
+    return [
+        _added_up(case, spec, settings, request, [(part, _as_scores(next(answers))) for part in own])
+        for (case, request), own in zip(asked, parts, strict=True)
+    ]
+
+
+def _one_by_one(case: Case, spec: Spec, settings: Settings, request: Request) -> Iterator[Answer]:
+    """Yield what a method says of each part, one after the other: views of windows are not held together."""
+    for part in provide.viewed_parts(case, spec, request):
+        yield part, _as_scores(spec.function(*part.views, **_resolved(settings, part.views)))
+
+
+def _added_up(case: Case, spec: Spec, settings: Settings, request: Request, answers: Iterable[Answer]) -> Applied:
+    """Add up what a method says of the parts of a case."""
     n_targets, specific = len(request.targets), bool(spec.facts["class_specific"])
     scores, gap = np.zeros((n_targets, case.encoded.n_features)), np.zeros(n_targets)
-    promised, signed, notes = True, bool(spec.facts["signed"]), list[str]()
-    for part in provide.viewed_parts(case, spec, request):
+    promised, signed, notes, interrupted = True, bool(spec.facts["signed"]), _cut(case, spec), False
+    for part, own in answers:
         specific = specific or any(view.class_specific for view in part.views)
-        settings = _resolved(settings, part.views)
-        own = _method_scores(spec, part.views, settings)
+        settings = {**_resolved(settings, part.views), **own.resolved}
         expected = (part.targets.stop - part.targets.start if specific else 1, len(part.features))
         if own.values.shape != expected:
             raise ModelError(f"'{spec.name}' returned shape {own.values.shape} instead of {expected}.")
@@ -58,10 +93,11 @@ def apply(case: Case, spec: Spec, settings: Settings, request: Request) -> Appli
         if promised and own.gap is not None:
             gap[part.targets] += own.gap * part.weights[0]
         signed = signed if own.signed is None else own.signed
+        interrupted = interrupted or own.interrupted
         notes += own.notes
     rows = n_targets if specific else 1
     missed = tuple(gap[:rows].tolist()) if promised else None
-    return Applied(scores[:rows], missed, settings, specific, signed, tuple(dict.fromkeys(notes)))
+    return Applied(scores[:rows], missed, settings, specific, signed, tuple(dict.fromkeys(notes)), interrupted)
 
 
 def large_gaps(applied: Applied) -> list[tuple[int, float, float]]:
@@ -74,14 +110,21 @@ def large_gaps(applied: Applied) -> list[tuple[int, float, float]]:
     return found
 
 
-def _method_scores(spec: Spec, views: tuple[View, ...], settings: Settings) -> Scores:
-    """Run a method; plain numbers are scores of which there is no more to say."""
-    found = spec.function(*views, **settings)
+def _cut(case: Case, spec: Spec) -> list[str]:
+    """Say that the method looks at each window of a long text alone, where nobody asked for that."""
+    windows = len(case.encoded.windows)
+    if windows <= 1 or case.long == "segments" or not provide.explained_alone(case, spec):
+        return []
+    return [f"'{spec.name}' explains each of the {windows} windows as a text of its own"]
+
+
+def _as_scores(found: Scores | Floats) -> Scores:
+    """Return what a method gave; plain numbers are scores of which there is no more to say."""
     own = found if isinstance(found, Scores) else Scores(found)
-    return Scores(np.asarray(own.values, dtype=np.float64), own.gap, own.signed, own.notes)
+    return replace(own, values=np.asarray(own.values, dtype=np.float64))
 
 
-def _resolved(settings: Settings, views: tuple[View, ...]) -> Settings:
+def _resolved(settings: Settings, views: Sequence[View]) -> Settings:
     """Name in the receipt what `auto` stands for."""
     known = {name: value for view in views for name, value in view.auto.items()}
     return {name: known.get(name, value) if value == "auto" else value for name, value in settings.items()}

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from whylight.core.errors import IncompatibleError
-from whylight.core.labels import ScoreSpace, Target
+from whylight.core.labels import Target
 from whylight.core.registry import METHODS, Spec
 from whylight.core.text import Text
 from whylight.explaining.apply import apply, large_gaps
@@ -54,12 +54,6 @@ def require(spec: Spec, classifier: Classifier) -> None:
     if reason is not None:
         working = ", ".join(name for name, why in compatible(classifier).items() if why is None)
         raise IncompatibleError(f"{reason}. Methods that work with this model: {working or 'none'}.")
-
-
-def require_score(spec: Spec, space: ScoreSpace) -> None:
-    """Refuse a score that a method has no answer for."""
-    if spec.facts["logit_only"] and space != "logit":
-        raise IncompatibleError(f"'{spec.name}' explains logits and not the score '{space}'; use --score logit.")
 
 
 def _found_out(spec: Spec, classifier: Tried) -> str | None:

@@ -12,7 +12,7 @@ from whylight.core.rationale import Rationale
 from whylight.core.registry import METRICS
 from whylight.explaining import provide
 from whylight.explaining.case import open_case
-from whylight.explaining.explain import choice
+from whylight.explaining.options import choice
 from whylight.explaining.removing import check_score, chosen_removal, default_remover, remover_settings
 from whylight.explaining.variants import share_settings
 from whylight.views.batch import Removal

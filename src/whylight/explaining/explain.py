@@ -1,79 +1,30 @@
 """Explaining: the function behind `wl.explain` and `whylight explain`."""
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar, overload
+from dataclasses import dataclass
+from typing import Any, Literal, overload
 
-import numpy as np
-
-from whylight.core.encoded import LONG, UNITS, Long, Unit
-from whylight.core.errors import ModelError, SettingError, unknown
-from whylight.core.explanation import Explanation, Provenance
-from whylight.core.inputs import Settings
-from whylight.core.interruption import postponed
-from whylight.core.labels import CLIP, ScoreSpace, Target, TargetSpec, check_score_space
+from whylight.core.errors import SettingError
+from whylight.core.explanation import Explanation
+from whylight.core.inputs import Input
+from whylight.core.interruption import Interrupted
+from whylight.core.labels import TargetSpec
 from whylight.core.limits import limited
-from whylight.core.registry import METHODS, Spec
-from whylight.explaining.apply import Applied, apply, large_gaps
+from whylight.core.registry import METHODS
 from whylight.explaining.bar import progress_bar
 from whylight.explaining.case import Case, open_case
-from whylight.explaining.compatible import obstacle, require, require_score
+from whylight.explaining.compatible import obstacle, require
 from whylight.explaining.given import Given, as_example, given_inputs
-from whylight.explaining.removing import check_score, chosen_removal, default_remover, remover_settings
-from whylight.explaining.variants import asks_for_layers, variants
-from whylight.views.batch import Removal
-from whylight.views.classifier import Classifier, Request
-from whylight.views.positions import PIECES, Pieces
+from whylight.explaining.options import Options, removal_of, with_remover_settings
+from whylight.explaining.receipts import explain_cases
+from whylight.explaining.removing import score_for
+from whylight.explaining.variants import Variant, asks_for_layers, variants
+from whylight.views.classifier import Classifier
 
-T = TypeVar("T", bound=str)
 DEFAULTS = ("integrated_gradients", "kernel_shap")
 """What explains where no method is named: the first that works with the classifier."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What is asked of every method alike; None stands for the classifier's own default.
-
-    Attributes:
-        target: Which labels to explain.
-        unit: What a feature is.
-        remover: What "removed" means.
-        score: Which score to explain.
-        long: What to do with a text longer than the model reads.
-        pieces: How a word's score comes from those of its tokens.
-        remover_settings: Settings of the remover.
-    """
-
-    target: TargetSpec = "predicted"
-    unit: Unit = "word"
-    remover: str | None = None
-    score: ScoreSpace | None = None
-    long: Long = "window"
-    pieces: Pieces = "sum"
-    remover_settings: Settings = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Refuse a name that does not exist, with those that do."""
-        choice("unit", self.unit, UNITS)
-        choice("long", self.long, LONG)
-        choice("pieces", self.pieces, PIECES)
-        if self.score is not None:
-            check_score_space(self.score)
-
-    @classmethod
-    def parse(
-        cls, *, target: TargetSpec, unit: str, remover: str | None, score: str | None, long: str, pieces: str
-    ) -> "Options":
-        """Check what a user typed; a name that does not exist is refused with those that do."""
-        return cls(
-            target=target,
-            unit=choice("unit", unit, UNITS),
-            remover=remover,
-            score=None if score is None else check_score_space(score),
-            long=choice("long", long, LONG),
-            pieces=choice("pieces", pieces, PIECES),
-        )
+TOGETHER = 16
+"""Texts that are explained at once by a method that takes several."""
 
 
 @overload
@@ -136,7 +87,8 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
         target: `"predicted"`, `"all"`, a label, an index, or a list of labels and indices.
         unit: `word`, `token` or `sentence`.
         remover: `mask`, `delete`, `pad`, `unk` or `zero`; by default what suits the model.
-        score: `logit`, `probability`, `log_odds` or `log_probability`; by default the logit where there is one.
+        score: `logit`, `probability`, `log_odds`, `log_probability`, `log_sigmoid` or `log_mixture`; by default what
+            the method is defined on, else the logit where there is one.
         long: `window`, `segments`, `truncate` or `refuse`, for texts longer than the model reads.
         pieces: `sum`, `max` or `mean` of the scores of a word's tokens.
         progress: Show a progress bar on work that takes longer than two seconds, and announce what takes minutes.
@@ -148,6 +100,8 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
     Returns:
         An `Explanation` for one text and at most one method, else a list: all methods of the first text, and so on.
         With `layer="all"` it is a list with one explanation per layer, the first first, where a method has layers.
+        Ctrl-C ends methods that search (`marc`) with the best that they have found; notes say so, and what was not
+        begun is missing from the list.
 
     Example:
         >>> import whylight as wl
@@ -159,9 +113,12 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
     several, single = given_inputs(inputs)
     names = [method] if isinstance(method, str) else method
     with limited(budget=budget, max_memory=max_memory):
-        explanations = explain_all(
-            classifier, several, methods=names, options=options, settings=settings, progress=progress
-        )
+        try:
+            explanations = explain_all(
+                classifier, several, methods=names, options=options, settings=settings, progress=progress
+            )
+        except Interrupted as stopped:
+            explanations = stopped.found
     one = single and (method is None or isinstance(method, str)) and not asks_for_layers(settings)
     return explanations[0] if one else explanations
 
@@ -184,82 +141,70 @@ def explain_all(
         options: What is asked of every method alike.
         settings: Settings of the methods.
         progress: Show a progress bar on work that takes longer than two seconds.
+
+    Raises:
+        Interrupted: After Ctrl-C, with what was found until then, by a method that had something to show.
     """
     specs = [METHODS[name] for name in _names(classifier, methods)]
     for spec in specs:
         require(spec, classifier)
     options, others = with_remover_settings(classifier, options, settings)
     chosen = [one for each in variants(classifier, specs, others) for one in each]
-    check_score(classifier, options.score, removal_of(classifier, options))
+    for spec in specs:
+        score_for(spec, classifier, options.score, removal_of(classifier, options))
     examples = [as_example(one) for one in inputs]
-    explanations = []
-    plan = [(one.name, example.size) for example in examples for one in chosen]
+    jobs = _jobs(len(examples), chosen)
+    plan = [(job.variant.name, sum(examples[number].size for number in job.numbers)) for job in jobs]
+    cases: dict[int, Case] = {}
+    found: dict[tuple[int, int], Explanation] = {}
     with progress_bar(len(plan), shown=progress, plan=plan) as step:
-        for example in examples:
-            case = open_case(classifier, example, unit=options.unit, long=options.long)
-            for one in chosen:
-                step(one.name)
-                explanations.append(explain_case(case, one.spec, one.settings, options))
-    return explanations
+        for job in jobs:
+            step(job.variant.name)
+            cases = {
+                number: cases.get(number) or _opened(classifier, examples[number], options) for number in job.group
+            }
+            own = [cases[number] for number in job.numbers]
+            keys = [(number, job.place) for number in job.numbers]
+            try:
+                explained = explain_cases(own, job.variant.spec, job.variant.settings, [options] * len(own))
+            except Interrupted as stopped:
+                found.update(zip(keys, stopped.found, strict=False))
+                raise Interrupted([found[key] for key in sorted(found)]) from stopped
+            found.update(zip(keys, explained, strict=True))
+    return [found[key] for key in sorted(found)]
 
 
-def explain_case(case: Case, spec: Spec, settings: Settings, options: Options) -> Explanation:
-    """Explain a case by one method, whose settings are complete."""
-    classifier = case.classifier
-    removal = removal_of(classifier, options)
-    space = check_score(classifier, options.score, removal)
-    require_score(spec, space)
-    targets, notes = case.targets(options.target)
-    request = Request(targets, space, options.pieces, removal=removal, cache=case.cache)
-    started = time.perf_counter()
-    with postponed():  # what a method changes on its way is undone, whenever Ctrl-C comes
-        applied = apply(case, spec, settings, request)
-    seconds = time.perf_counter() - started + request.meter.saved
-    if not np.isfinite(applied.scores).all():
-        raise ModelError(f"'{spec.name}' produced a score that is not a finite number.")
-    if space == "log_odds":
-        notes = [*notes, f"probabilities are clipped to [{CLIP:g}, 1 - {CLIP:g}] before log-odds are taken"]
-    notes = [*notes, *_gap_notes(applied, targets)]
-    receipt = Provenance(
-        model=classifier.identity,
-        method=spec.name,
-        settings=applied.settings,
-        unit=options.unit,
-        remover=removal.name if request.meter.asked else None,
-        remover_settings=removal.settings if request.meter.asked else {},
-        score=space,
-        signed=applied.signed,
-        class_specific=applied.class_specific,
-        forward_passes=request.meter.forward_passes,
-        backward_passes=request.meter.backward,
-        seconds=seconds,
-        completeness_gap=applied.completeness_gap,
-        notes=(*case.encoded.notes, *case.notes, *notes, *applied.notes, *dict.fromkeys(request.meter.notes)),
-    )
-    return Explanation(case.encoded.example, case.encoded.places, targets, applied.scores, case.prediction, receipt)
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """Some examples, to be explained by one method at once.
+
+    Attributes:
+        variant: The method.
+        place: Its place among the methods.
+        numbers: The examples.
+        group: Examples that are open at the time.
+    """
+
+    variant: Variant
+    place: int
+    numbers: range
+    group: range
 
 
-def choice(kind: str, value: str, choices: tuple[T, ...]) -> T:
-    """Return the choice that a value names, or raise the error that lists them."""
-    for one in choices:
-        if one == value:
-            return one
-    raise unknown(f"value for '{kind}'", value, choices)
+def _jobs(count: int, chosen: Sequence[Variant]) -> list[_Job]:
+    """Divide examples into jobs: all methods of some examples, then all of the next; one by one, if no method minds."""
+    size = TOGETHER if any(one.spec.together for one in chosen) else 1
+    groups = [range(start, min(start + size, count)) for start in range(0, count, size)]
+    return [
+        _Job(variant, place, numbers, group)
+        for group in groups
+        for place, variant in enumerate(chosen)
+        for numbers in ([group] if variant.spec.together else [range(i, i + 1) for i in group])
+    ]
 
 
-def with_remover_settings(
-    classifier: Classifier, options: Options, settings: Mapping[str, object]
-) -> tuple[Options, dict[str, object]]:
-    """Put settings of the remover, `REMOVER.NAME`, into the options; return these, and the settings of others."""
-    name = options.remover or default_remover(classifier)
-    own, others = remover_settings(settings, [name])
-    removal = chosen_removal(classifier, options.remover, {**options.remover_settings, **own[name]})
-    return replace(options, remover_settings=removal.settings), others
-
-
-def removal_of(classifier: Classifier, options: Options) -> Removal:
-    """Return what "removed" means by the options of a call."""
-    return chosen_removal(classifier, options.remover, options.remover_settings)
+def _opened(classifier: Classifier, example: Input, options: Options) -> Case:
+    return open_case(classifier, example, unit=options.unit, long=options.long)
 
 
 def _names(classifier: Classifier, methods: Sequence[str] | None) -> list[str]:
@@ -269,13 +214,3 @@ def _names(classifier: Classifier, methods: Sequence[str] | None) -> list[str]:
     if not names:
         raise SettingError("the list of methods is empty; give at least one.")
     return names
-
-
-def _gap_notes(applied: Applied, targets: Sequence[Target]) -> list[str]:
-    """Say in words where scores miss what they should sum to by more than a little."""
-    how = "; take more steps" if "steps" in applied.settings else ""
-    return [
-        f"the scores for '{targets[number].label}' miss what they should sum to by {gap:.3g}, "
-        + (f"{share:.0%} of their total size{how}" if np.isfinite(share) else "and are all 0")
-        for number, gap, share in large_gaps(applied)
-    ]

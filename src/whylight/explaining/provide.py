@@ -50,7 +50,7 @@ class ViewedPart:
 
 def viewed_parts(case: Case, spec: Spec, request: Request) -> Iterator[ViewedPart]:
     """Yield the views that a method needs, one part after the other."""
-    alone = case.long == "segments"
+    alone = explained_alone(case, spec)
     if len(case.encoded.windows) <= 1 or (not alone and all(kind.joined == "whole" for kind in spec.consumes)):
         for views, targets in _views(case.classifier, case.encoded, spec, request):
             yield _whole_part(case, views, targets)
@@ -59,6 +59,11 @@ def viewed_parts(case: Case, spec: Spec, request: Request) -> Iterator[ViewedPar
     else:
         _check_cut(spec, request)
         yield from _windows(case, spec, request)
+
+
+def explained_alone(case: Case, spec: Spec) -> bool:
+    """Say whether each window of a long text is explained as a text of its own: asked for, or the method's own way."""
+    return case.long == "segments" or bool(spec.facts["alone"])
 
 
 def view(kind: type[View], classifier: Classifier, encoded: Encoded, request: Request) -> View:

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Mapping
 
-from whylight.core.errors import ModelError, SettingError, unknown
-from whylight.core.labels import ScoreSpace
+from whylight.core.errors import IncompatibleError, ModelError, SettingError, unknown
+from whylight.core.labels import OF_LOGITS, ScoreSpace
+from whylight.core.registry import Spec
 from whylight.perturb.binding import bound
 from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier
@@ -32,13 +33,35 @@ def check_score(classifier: Classifier, score: ScoreSpace | None, removal: Remov
         raise SettingError(f"{classifier.kind} has no score '{score}'; use {', '.join(classifier.score_spaces)}.")
     if not removal.draws:
         return score or classifier.score_spaces[0]
-    if score == "logit":
-        others = ", ".join(space for space in classifier.score_spaces if space != "logit")
+    if score in OF_LOGITS:
+        others = ", ".join(space for space in classifier.score_spaces if space not in OF_LOGITS)
         raise SettingError(
             f"the remover '{removal.name}' draws several texts, whose probabilities are averaged: there is no score "
-            f"'logit'; use {others}."
+            f"'{score}'; use {others}."
         )
     return score or DRAWN
+
+
+def score_for(spec: Spec, classifier: Classifier, asked: ScoreSpace | None, removal: Removal) -> ScoreSpace:
+    """Return the score that a method explains: the one that is asked for, else its own default, else the classifier's.
+
+    Args:
+        spec: The method.
+        classifier: The classifier.
+        asked: What the user said, if anything.
+        removal: What "removed" means.
+    """
+    known: tuple[ScoreSpace, ...] = spec.facts["scores"]
+    if asked is None and known:
+        there = [s for s in known if s in classifier.score_spaces and not (removal.draws and s in OF_LOGITS)]
+        if not there:
+            raise IncompatibleError(f"'{spec.name}' explains {' or '.join(known)}, which {classifier.kind} has not.")
+        return there[0]
+    space = check_score(classifier, asked, removal)
+    if known and space not in known:
+        use = " or ".join(f"--score {one}" for one in known)
+        raise IncompatibleError(f"'{spec.name}' does not explain the score '{space}'; use {use}.")
+    return space
 
 
 def remover_settings(

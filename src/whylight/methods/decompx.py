@@ -47,7 +47,7 @@ BLOCK_BYTES = 2**26
 """Memory for what is worked on at once, where nothing is said."""
 
 
-@method(cite="modarressi2023", signed=True, complete=True, logit_only=True, layers="any")
+@method(cite="modarressi2023", signed=True, complete=True, scores=("logit",), layers="any")
 def decompx(
     trace: TraceView,
     *,

@@ -1,10 +1,12 @@
 """Heads of differentiable models: the torch side of `core.labels`."""
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from whylight.core.labels import CLIP, Head, ScoreSpace
+from whylight.core.labels import CLIP, MIXTURE, Head, ScoreSpace
 from whylight.views.classifier import Request
 
 
@@ -21,6 +23,10 @@ def scores(logits: Tensor, head: Head, space: ScoreSpace) -> Tensor:
     log_probability = logits.log_softmax(-1) if head == "softmax" else logsigmoid(logits)
     if space == "log_probability":
         return log_probability
+    if space == "log_sigmoid":
+        return logsigmoid(logits)
+    if space == "log_mixture":
+        return torch.logaddexp(math.log(MIXTURE) + log_probability, math.log(1 - MIXTURE) + logsigmoid(logits))
     probability = log_probability.exp()
     if space == "probability":
         return probability

@@ -14,7 +14,7 @@ from whylight.core.identity import Identity
 from whylight.core.limits import limited
 from whylight.data.dataset import Dataset, Record, named
 from whylight.explaining.bar import progress_bar
-from whylight.explaining.explain import Options
+from whylight.explaining.options import Options
 from whylight.run.book import opened
 from whylight.run.corpus import boundaries_of
 from whylight.run.evaluation import Evaluation

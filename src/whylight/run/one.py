@@ -20,7 +20,7 @@ from whylight.core.rationale import Rationale
 from whylight.data.dataset import Record
 from whylight.explaining import provide
 from whylight.explaining.case import Case, open_case
-from whylight.explaining.explain import explain_case
+from whylight.explaining.receipts import explain_case
 from whylight.metrics._curves import CURVE_SHARES, perturbation_curves
 from whylight.metrics.alone import non_alphanumeric
 from whylight.run.corpus import needs_boundary, scaling_of

@@ -12,8 +12,8 @@ from whylight.core.rationale import Rationale
 from whylight.core.registry import METHODS, METRICS, Spec
 from whylight.data.dataset import Dataset
 from whylight.explaining.compatible import require
-from whylight.explaining.explain import Options
-from whylight.explaining.removing import check_score, chosen_removal, default_remover, remover_settings
+from whylight.explaining.options import Options
+from whylight.explaining.removing import chosen_removal, default_remover, remover_settings, score_for
 from whylight.explaining.variants import Variant, variants
 from whylight.run.corpus import Scaling, measures_of, needs_boundary, scaling_of
 from whylight.store.tables import RANDOM
@@ -97,7 +97,8 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     removing, others = remover_settings(settings, {*measured_by, options.remover or default})
     removal = chosen_removal(classifier, options.remover, removing[options.remover or default])
     options = replace(options, remover_settings=removal.settings)
-    check_score(classifier, options.score, removal)
+    for spec in specs:
+        score_for(spec, classifier, options.score, removal)
     has_rationales = any(record.rationales for record in data)
     measures = [METRICS[name] for name in dict.fromkeys(metrics or _default_metrics(has_rationales=has_rationales))]
     both = variants(classifier, [*specs, *measures], others)

@@ -18,7 +18,8 @@ from whylight.core.errors import InputError, SettingError
 from whylight.core.registry import METHODS
 from whylight.data.dataset import Dataset, Record
 from whylight.explaining.compatible import compatible
-from whylight.explaining.explain import Options, explain_case
+from whylight.explaining.options import Options
+from whylight.explaining.receipts import explain_case
 from whylight.run.compare import FEWEST_TEXTS, Standing, compare, select
 from whylight.run.one import open_bench, work
 from whylight.run.plan import Plan, make_plan

@@ -35,7 +35,8 @@ from whylight.data.dataset import Dataset
 from whylight.explaining.bar import progress_bar
 from whylight.explaining.case import open_case
 from whylight.explaining.compatible import require
-from whylight.explaining.explain import Options, explain_case, removal_of, with_remover_settings
+from whylight.explaining.options import Options, removal_of, with_remover_settings
+from whylight.explaining.receipts import explain_case
 from whylight.explaining.removing import check_score
 from whylight.explaining.variants import share_settings
 from whylight.models.randomise import CascadeLevel, check_seed, levels_of, randomise

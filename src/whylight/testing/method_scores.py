@@ -117,11 +117,12 @@ def every_unit_is_explained(subject: MethodSubject) -> None:
         promise(np.isfinite(found.scores).all(), f"scores of {unit}s must be finite numbers.")
 
 
-def scores_other_than_the_logit_are_explained_or_refused_as_declared(subject: MethodSubject) -> None:
-    """`logit_only` means that other scores are refused, and its absence that they are not."""
+def scores_of_every_kind_are_explained_or_refused_as_declared(subject: MethodSubject) -> None:
+    """The scores that a method declares are the ones that it explains; all, where it declares none."""
+    declared = subject.spec.facts["scores"]
     for space in subject.classifier.score_spaces:
-        if space != "logit" and subject.spec.facts["logit_only"]:
-            promise(_refused(subject, space), f"the method declares logit_only, so '{space}' must be refused.")
+        if declared and space not in declared:
+            promise(_refused(subject, space), f"the method declares {declared}, so '{space}' must be refused.")
         else:
             found = subject.explain(TEXT, score=space, target=0)
             promise(np.isfinite(found.scores).all(), f"scores of '{space}' must be finite numbers.")
@@ -133,7 +134,7 @@ def complete_scores_state_the_gap_by_which_they_miss(subject: MethodSubject) -> 
     gap = found.provenance.completeness_gap
     if gap is None or len(gap) != len(found.scores):
         raise AssertionError("a complete method must return Scores with a gap per row; use the view's `complete`.")
-    if subject.spec.facts["logit_only"]:
+    if subject.spec.facts["scores"] == ("logit",):
         small = np.abs(gap) <= ROUNDING * np.abs(found.scores).sum()
         promise(small.all(), f"parts of the logit must add up to it; they miss it by {np.abs(gap).max():g}.")
         return

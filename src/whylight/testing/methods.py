@@ -72,7 +72,7 @@ METHOD_CHECKS: tuple[Check[MethodSubject], ...] = (
     Check(scores.texts_of_every_shape_have_finite_scores),
     Check(scores.odd_texts_have_finite_scores),
     Check(scores.every_unit_is_explained),
-    Check(scores.scores_other_than_the_logit_are_explained_or_refused_as_declared),
+    Check(scores.scores_of_every_kind_are_explained_or_refused_as_declared),
     Check(scores.complete_scores_state_the_gap_by_which_they_miss, _declares_completeness),
     Check(scores.no_gap_is_stated_where_none_is_promised, lambda one: not _declares_completeness(one)),
     Check(games.a_game_is_asked_in_masks_and_scored_by_target_and_feature, _of_games),

@@ -20,7 +20,7 @@ from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.core.identity import Identity
 from whylight.core.inputs import JsonValue, Settings
 from whylight.data.dataset import Dataset, named
-from whylight.explaining.explain import choice
+from whylight.explaining.options import choice
 from whylight.models.contents import model_contents
 from whylight.models.prepare import Architecture, Prepared, prepare
 from whylight.models.quiet import quiet

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import IncompatibleError
-from whylight.core.labels import Labels, ScoreSpace, Target
+from whylight.core.labels import OF_ONE_LABEL, Labels, ScoreSpace, Target
 from whylight.views.batch import Removal
 from whylight.views.cache import Cache
 from whylight.views.game import Game
@@ -153,8 +153,8 @@ class Dissected(Protocol):
 def game_of(classifier: Classifier, encoded: Encoded, request: Request) -> Game:
     """Look at a classifier and an input as a game; what every classifier offers."""
     labels, columns = classifier.labels, request.columns
-    # only a softmax makes the score of a label depend on the other labels, and logits come before it
-    apart = labels.head != "softmax" or request.space == "logit"
+    # only a softmax makes the score of a label depend on the other labels
+    apart = labels.head != "softmax" or request.space in OF_ONE_LABEL
     outcomes = classifier.outcomes(
         encoded,
         removal=request.removing,
