@@ -39,9 +39,9 @@ def test_methods_that_find_the_planted_word_beat_random_under_both_removers(clas
     assert set(found.rankings) == {"mask", "delete"}
     for ranking in found.rankings.values():
         assert ranking[-1] == "random"
-        assert set(ranking) == {"occlusion", "lime", "kernel_shap", "shapley_sampling", "random"}
+        assert set(ranking) == {name for name, reason in wl.compatible(classifier).items() if reason is None}
     assert not any("not clearly better than random" in one for one in found.findings)
-    assert any("cannot tell" in one for one in found.findings)  # four methods find the same one word
+    assert any("cannot tell" in one for one in found.findings)  # several methods find the same one word
 
 
 def scores_of(values: dict[str, list[float]], metric: str) -> list[Row]:

@@ -14,9 +14,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from whylight.core.errors import InputError, SettingError
-from whylight.core.registry import METHODS
+from whylight.core.errors import InputError, LimitError, SettingError
+from whylight.core.limits import limited
+from whylight.core.registry import METHODS, Spec
 from whylight.data.dataset import Dataset, Record
+from whylight.explaining.bar import progress_bar
+from whylight.explaining.case import Case
 from whylight.explaining.compatible import compatible
 from whylight.explaining.options import Options
 from whylight.explaining.receipts import explain_case
@@ -131,11 +134,14 @@ def _affordable(
     work(classifier, record, random_alone, run="recommend")
     measuring = clock() - started
     for name in works:
-        if seconds and clock() - started > TRIAL_SHARE * budget:
+        left = TRIAL_SHARE * budget - (clock() - started)
+        if seconds and left <= 0:
             break
-        receipt = explain_case(bench.case, METHODS[name], METHODS[name].complete_settings({}), options).provenance
-        seconds[name] = receipt.seconds
+        spent = _tried(bench.case, METHODS[name], options, budget=left if seconds else budget)
+        seconds |= {} if spent is None else {name: spent}
     kept: list[str] = []
+    if not seconds:
+        raise InputError(f"{budget:g} seconds are too few for any method on one text; try more.")
     left = (1 - TRIAL_SHARE) * budget / FEWEST_TEXTS - measuring  # for one text, once random scores are measured
     for name in sorted(seconds, key=seconds.__getitem__):
         left -= seconds[name] + measuring
@@ -147,6 +153,16 @@ def _affordable(
         enough = math.ceil(cheapest)
         raise InputError(f"{budget:g} seconds are too few for any method on {FEWEST_TEXTS} texts; try {enough}.")
     return kept, tuple(name for name in works if name not in kept)
+
+
+def _tried(case: Case, spec: Spec, options: Options, *, budget: float) -> float | None:
+    """Return the seconds that a method takes on a text; None if that is more than there are, which its start tells."""
+    try:
+        with limited(budget=budget), progress_bar(1, shown=False, plan=[(spec.name, 1)]) as step:
+            step(spec.name)
+            return explain_case(case, spec, spec.complete_settings({}), options).provenance.seconds
+    except LimitError:
+        return None
 
 
 def _ranking(summary: Summary, remover: str, *, several: bool) -> list[str]:
