@@ -19,7 +19,14 @@ from whylight.views.classifier import Request
 
 __all__ = ["TEXT", "snapshot"]
 """What is shared with the checks of the package."""
-FEW: dict[str, float] = {"samples": 40, "permutations": 3, "steps": 6, "tolerance": 10.0}
+FEW: dict[str, float] = {
+    "samples": 40,
+    "permutations": 3,
+    "steps": 6,
+    "tolerance": 10.0,
+    "beam": 2,
+    "max_evaluations": 240,
+}
 FEW_COALITIONS = 240
 """Of KernelSHAP, which refuses too few for the text; the longest here has 100 words."""
 METHOD_NAMES = METHODS.names()

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import Encoded, Long, Unit
@@ -28,10 +29,11 @@ from whylight.views.cache import Cache
 from whylight.views.classifier import Offers, Outcomes, Request, game_of
 from whylight.views.game import Game
 from whylight.views.gradient import GradientView, Graph, Level
+from whylight.views.joint import Joint
 from whylight.views.layers import Recorded
 from whylight.views.meter import Meter
 from whylight.views.soft import SoftGame, soft_game_of
-from whylight.views.tokens import TokenBatch, segment_row
+from whylight.views.tokens import TokenBatch, segment_row, stacked
 from whylight.views.trace import LazyTraceView, TraceView
 from whylight.views.view import View
 
@@ -59,6 +61,7 @@ class TransformerClassifier:
         self.identity = identity
         self._findings = trial.Findings(self)
         self.engine = Engine(self.batch_logits, budget=self.network.token_budget, company=self._find_company)
+        self._joint = Joint(self._answers_together, self._room)
         self.offers: Offers = {
             Game: partial(game_of, self),
             GradientView: self.gradient_view,
@@ -136,7 +139,24 @@ class TransformerClassifier:
             graph=graph,
             row_limit=max(1, self.engine.budget // len(inputs)),
             meter=request.meter,
+            joint=self._joint,
+            row=(rows, request),
         )
+
+    def _answers_together(self, asked: Sequence[tuple[tuple[TokenBatch, Request], Tensor]]) -> list[Tensor]:
+        """Run points of several rows in one batch; the word embeddings of padding are 0, and nobody attends to them."""
+        rows = stacked([row.take([0] * len(points)) for (row, _), points in asked])
+        width = rows.ids.shape[1]
+        every = torch.cat([pad(points, (0, 0, 0, width - points.shape[1])) for _, points in asked])
+        with unchanged(self.model), word_embeddings(self.model, lambda _embeddings: every):
+            logits = self.network.forward(rows).logits
+        each = logits.split([len(points) for _, points in asked])
+        return [heads.wanted_scores(own, self.labels.head, one) for own, ((_, one), _) in zip(each, asked, strict=True)]
+
+    def _room(self, lengths: Sequence[int]) -> int:
+        """Return how many tokens a batch of rows of these lengths may hold; 0 if they must not share one."""
+        shared = self.company == "any" or (self.company == "alike" and len(set(lengths)) == 1)
+        return self.engine.budget if shared else 0
 
     def trace_view(self, segment: Encoded, request: Request) -> TraceView:
         """Look at the attention and the layers of one window."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,6 +18,7 @@ from whylight.core.arrays import Floats
 from whylight.core.encoded import Encoded
 from whylight.core.errors import IncompatibleError, unknown
 from whylight.core.scores import Scores
+from whylight.views.joint import Joint
 from whylight.views.meter import Meter
 from whylight.views.positions import Pooling, Positions, pool
 from whylight.views.view import View
@@ -87,6 +88,8 @@ class GradientView(View):
         graph: Runs the untouched row such that its graph starts at a level.
         row_limit: Points that may go through the model in one batch.
         meter: Where passes are counted.
+        joint: The network, where it answers for several views in one batch.
+        row: The row, as that network knows it.
     """
 
     joined = "sum"
@@ -102,6 +105,8 @@ class GradientView(View):
         graph: Callable[[Level], Graph] | None = None,
         row_limit: int = 16,
         meter: Meter | None = None,
+        joint: Joint | None = None,
+        row: Any = None,  # noqa: ANN401  of the network's own type
     ) -> None:
         self._score = score
         self.inputs = inputs
@@ -111,6 +116,8 @@ class GradientView(View):
         self._graph = graph
         self.row_limit = row_limit
         self.meter = meter or Meter()
+        self.joint = joint
+        self.row = row
 
     @property
     def auto(self) -> Mapping[str, str]:

@@ -47,10 +47,18 @@ class SoftGame(View):
 
     def __call__(self, masks: Tensor, *, background: Baseline = "auto") -> Tensor:
         """Return the scores `[batch, targets]` of masks `[batch, features]`, all of them in one pass."""
+        return self.view.answers(self.points(masks, background=background))
+
+    def points(self, masks: Tensor, *, background: Baseline = "auto") -> Tensor:
+        """Return what the network gets in place of its input, `[batch, positions, dims]`."""
         nothing = self.background(background)
         always = masks.new_ones(len(masks), 1)  # feature -1 finds this column
         present = torch.cat([masks, always], dim=1)[:, self.view.positions.feature]
-        return self.view.answers(nothing + present[..., None] * (self.view.inputs - nothing))
+        return nothing + present[..., None] * (self.view.inputs - nothing)
+
+    def first_background(self, *names: Baseline) -> Baseline:
+        """Return the first of some backgrounds that there is for this model; zeros, if there is none."""
+        return next((name for name in names if name in self.view.baselines), "zero")
 
     def background(self, name: Baseline = "auto") -> Tensor:
         """Return what stands for nothing, `[positions, dims]`; special tokens stay as they are."""

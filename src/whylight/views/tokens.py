@@ -114,6 +114,20 @@ class TokenBatch:
         return keys
 
 
+def stacked(batches: Sequence[TokenBatch]) -> TokenBatch:
+    """Put the rows of several batches, in which nothing is zeroed, into one, padded to the longest."""
+    width = max(batch.ids.shape[1] for batch in batches)
+
+    def wide(rows: Ints) -> Ints:
+        return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
+
+    return TokenBatch(
+        np.concatenate([wide(batch.ids) for batch in batches]),
+        np.concatenate([wide(batch.types) for batch in batches]),
+        np.concatenate([batch.lengths for batch in batches]),
+    )
+
+
 def one_window(segment: Encoded) -> TokenWindow:
     """Return the one window of a segment."""
     (window, *others) = segment.windows
