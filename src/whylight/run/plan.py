@@ -61,7 +61,7 @@ class Plan:
     @property
     def asked(self) -> dict[str, JsonValue]:
         """Everything that decides what a run computes, besides its model and its data."""
-        return {
+        asked: dict[str, JsonValue] = {
             "methods": {one.name: dict(one.settings) for one in self.methods},
             "metrics": {spec.name: dict(own) for spec, own in (*self.metrics, *self.corpus_metrics)},
             "unit": self.options.unit,
@@ -74,6 +74,8 @@ class Plan:
             "score_space": self.space,
             "zero_non_alphanumeric": self.zero_non_alphanumeric,
         }
+        # the default is no part of it, so that folders from before there was another one hold the same question
+        return asked if self.options.target == "predicted" else {**asked, "target": str(self.options.target)}
 
 
 def make_plan(  # noqa: PLR0913  what a user may say about a run
