@@ -125,12 +125,14 @@ def _question(rows: Sequence[Row], target: int, values: dict[tuple[int, str], fl
 
 
 def _state(rows: Sequence[Row], *, gold: bool) -> str:
-    """Say how the model did; labels explained are predicted ones, and true ones that people marked words for.
+    """Say how the model did, "" where nobody knows; labels explained are predicted or true.
 
     Args:
         rows: What is explained of one label.
         gold: Whether all labels that are explained are true ones.
     """
+    if rows[0]["correct"] is None:
+        return ""
     if rows[0]["correct"]:
         return "correct prediction"
     return "missed by the model" if gold or any(row["method"] == HUMAN for row in rows) else "wrong prediction"
