@@ -184,6 +184,26 @@ def test_right_spans_are_as_many_from_either_side(drawn: list[tuple[int, bool]],
     assert found == published or not gold.any()
 
 
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 3)), max_size=24))
+def test_spans_are_the_same_if_they_share_half_whichever_way_it_is_counted(drawn: list[tuple[bool, bool, int]]) -> None:
+    """Runs and their overlaps as sets of places, of texts that begin wherever a 0 is drawn."""
+    part = np.cumsum([begins == 0 for _, _, begins in drawn])
+    found: list[list[tuple[int, int]]] = []
+    sets: list[list[set[int]]] = []
+    for marks in ([one for one, _, _ in drawn], [other for _, other, _ in drawn]):
+        own: list[set[int]] = []
+        for place in (i for i, mark in enumerate(marks) if mark):
+            if own and place - 1 in own[-1] and part[place - 1] == part[place]:
+                own[-1].add(place)
+            else:
+                own.append({place})
+        sets.append(own)
+        found.append(marked_runs(np.asarray(marks, dtype=bool), part))
+        assert found[-1] == [(min(run), max(run) + 1) for run in own]
+    one, other = sets
+    assert same_spans(*found) == sum(any(len(a & b) * 2 >= len(a | b) for b in other) for a in one)
+
+
 def test_touching_spans_are_where_the_two_sides_would_differ() -> None:
     assert same_spans([(0, 4)], [(0, 2), (2, 4)]) == 1
     assert same_spans([(0, 2), (2, 4)], [(0, 4)]) == 2
