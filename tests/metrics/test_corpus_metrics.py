@@ -22,6 +22,7 @@ from whylight.metrics.corpus import (
 from whylight.metrics.kernel_regression import (
     confident_share,
     kernel_regression_f1,
+    kernel_regression_iou_f1,
     kernel_regression_share,
     oracle_share,
     select_share,
@@ -262,9 +263,9 @@ def test_spans_are_judged_where_spans_are_asked_for() -> None:
     half = pair([1.0, 1.0, 0.0, 0.0, 0.0, 0.0], [0, 1, 2, 3], text="asked")
     corpus = marked_corpus([half], [whole])
     assert kernel_regression_f1(corpus)[0] == pytest.approx(2 / 3)
-    assert kernel_regression_f1(corpus, judge="iou_f1")[0] == 1.0
+    assert kernel_regression_iou_f1(corpus)[0] == 1.0
     cut = MarkedPair("asked", half.scores, half.gold, np.asarray([0, 1, 1, 1, 1, 1]))
-    assert kernel_regression_f1(marked_corpus([cut], [whole]), judge="iou_f1")[0] == 0.5  # of two spans, one is right
+    assert kernel_regression_iou_f1(marked_corpus([cut], [whole]))[0] == 0.5  # of two spans, one is right
 
 
 def test_strict_marks_what_lies_above_the_last_place_alone() -> None:
