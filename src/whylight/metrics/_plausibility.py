@@ -78,6 +78,11 @@ def best(scores: Floats, k: int | Literal["rationale"], gold: Bools) -> Bools:
     return np.asarray(top(scores[None], [count])[0, 0])
 
 
+def best_positive(scores: Floats, k: int | Literal["rationale"], gold: Bools) -> Bools:
+    """Mark the k highest scores, or as many as are gold, without those that are not above 0; ties in reading order."""
+    return best(scores, k, gold) & (scores > 0)
+
+
 def one_value(value: float, gold: Bools) -> Floats:
     """Return the value of one pair, or nan if no feature of it is gold."""
     return np.asarray([value if gold.any() else np.nan], dtype=np.float64)
