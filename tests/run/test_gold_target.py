@@ -13,7 +13,7 @@ import pytest
 import tiny
 import whylight as wl
 from whylight.cli.main import run as command_line
-from whylight.cli.tables import print_several
+from whylight.cli.tables import print_evaluation, print_several
 from whylight.core.errors import InputError, SettingError
 from whylight.core.rationale import Rationale
 from whylight.core.text import Span, Text
@@ -261,19 +261,27 @@ def test_the_command_line_measures_gold_labels_and_says_so(
     lines = [{"text": "a gripping film", "label": "negative"}, {"text": "a dull film", "label": "negative"}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     asked = ("evaluate", "--data", str(path), "--method", "saliency", "--metric", METRIC)
-    said = "Faithfulness is that of the gold labels"
     code, out, _ = _cli(monkeypatch, capsys, *asked, "--target", "gold", "--out", str(tmp_path / "gold"))
     assert not code
-    assert said in out
+    assert "Faithfulness is that of the gold labels" in out
     assert {row["label"] for row in runs.read(tmp_path / "gold").scores} == {"negative"}
-    code, out, _ = _cli(monkeypatch, capsys, *asked, "--out", str(tmp_path / "usual"))
-    assert not code
-    assert said not in out
-    assert {row["label"] for row in runs.read(tmp_path / "usual").scores} == {"negative", "positive"}
     code, _, complaint = _cli(monkeypatch, capsys, *asked, "--target", "all")
     assert code == 2
     assert "leave out the target 'all'" in complaint
-    other = ("--method", "saliency", "--run", str(tmp_path / "usual"))
-    code, _, complaint = _cli(monkeypatch, capsys, "compare", str(tmp_path / "gold"), *other)
+
+
+def test_runs_of_different_labels_are_not_compared(
+    classifier: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name, options in (("gold", OPTIONS), ("usual", wl.Options())):
+        found = evaluate(classifier, corpus(), options=options, out=tmp_path / name)
+        print_evaluation(found, title=name, by_outcome=False)
+        assert ("Faithfulness is that of the gold labels" in capsys.readouterr().out) == (name == "gold")
+    asked = ("compare", str(tmp_path / "gold"), "--method", "occlusion")
+    code, _, complaint = _cli(monkeypatch, capsys, *asked, "--run", str(tmp_path / "usual"))
     assert code == 2
     assert "measured the gold labels and" in complaint
+    assert "compare runs of the same labels" in complaint
+    code, out, _ = _cli(monkeypatch, capsys, *asked)
+    assert not code
+    assert "occlusion minus random" in out
