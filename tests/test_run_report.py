@@ -192,6 +192,16 @@ def test_a_wrong_prediction_shows_what_people_marked_for_the_true_label(tmp_path
     assert [(one.method, one.about) for one in question.highlights] == [("human", ""), ("lime", "")]
 
 
+def test_a_prediction_is_not_called_wrong_where_nobody_knows(tmp_path: Path) -> None:
+    unknown = {"correct": None}
+    explanations, scores = [explanation_row("t0", "lime", [1.0], **unknown)], [score_row("t0", "lime", 0.5, **unknown)]
+    folder = write(tmp_path / "run", explanations, scores)
+    (shown,), _ = best_and_worst(read_run(folder), "aopc_comprehensiveness")
+    assert shown.questions[0].state == ""
+    html = run_page(folder)
+    assert "Why <strong><bdi>positive</bdi></strong>?</p>" in html
+
+
 def test_every_character_of_a_shown_text_is_there_and_nothing_of_it_is_markup(tmp_path: Path) -> None:
     explanations, scores = example_rows()
     nasty = [{**row, "text": NASTY, "pair": NASTY, "label": NASTY, "notes": [NASTY], "example_id": NASTY}

@@ -1,19 +1,27 @@
-"""What tests of metrics share: explanations made of words, games with known answers, rationales by feature."""
+"""What tests of metrics share: explanations made of words, games with known answers, rationales, marked pairs."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
 from whylight.core.arrays import Bools, Floats
 from whylight.core.explanation import Explanation, Prediction, Provenance
 from whylight.core.labels import Target
+from whylight.core.marked import MarkedPair
 from whylight.core.rationale import Rationale
 from whylight.core.text import Span, Text
 from whylight.views.game import Game
 
 BOUNDARY = 0.3
 """Any boundary, for the metrics that need one."""
+Documents = list[list[tuple[int, bool]]]
+"""Scores of words and whether each is gold, of several documents."""
+
+documents = st.lists(
+    st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=8), min_size=1, max_size=5
+).filter(lambda found: any(g for one in found for _, g in one) and any(s and g for one in found for s, g in one))
 
 
 def explanation(
@@ -74,3 +82,17 @@ class Counted:
             return np.asarray(1 / (1 + np.exp(-(keep @ weights.T))))
 
         self.game = Game(value, n_features=weights.shape[1], n_targets=len(weights))
+
+
+def pair(scores: list[float] | Floats, gold: list[int], *, text: str = "") -> MarkedPair:
+    """A pair by its scores and the numbers of its gold features; without a name it is a text of its own."""
+    values = np.asarray(scores, dtype=np.float64)
+    marks = np.isin(np.arange(len(values)), gold)
+    return MarkedPair(text or f"{values.tolist()} {gold}", values, marks, np.zeros(len(values), dtype=np.int64))
+
+
+def made(drawn: Documents) -> list[MarkedPair]:
+    return [
+        pair([s / 6 for s, _ in one], [i for i, (_, g) in enumerate(one) if g], text=str(number))
+        for number, one in enumerate(drawn)
+    ]

@@ -15,7 +15,7 @@ from whylight.core.rationale import Rationale
 from whylight.core.registry import METRICS
 from whylight.metrics._plausibility import marked_runs, same_spans
 from whylight.metrics.boundary import empty_rate, iou, precision, recall, token_f1
-from whylight.metrics.ranking import average_precision, precision_at_k, recall_at_k, roc_auc
+from whylight.metrics.ranking import average_precision, recall_at_k, roc_auc
 from whylight.metrics.spans import iou_f1, span_cover, span_recall
 
 PLAUSIBILITY = [name for name in METRICS.names() if Rationale in METRICS[name].consumes]
@@ -80,26 +80,6 @@ def test_precision_recall_and_f1_are_those_of_scikit_learn(
         overlap = reference.jaccard_score(gold, chosen)
         found = value("iou", scores, gold, at="threshold", boundary=boundary, scale=scale)
         assert found == pytest.approx(overlap)
-
-
-def test_values_at_k_by_hand() -> None:
-    # ranked 0, 2, 3, 5, 6, then the ties at 0 in reading order; gold 0, 1, 3, 6
-    np.testing.assert_allclose(precision_at_k(MADE, GOLD), [3 / 5])
-    np.testing.assert_allclose(recall_at_k(MADE, GOLD), [3 / 4])
-    np.testing.assert_allclose(precision_at_k(MADE, GOLD, k=2), [1 / 2])
-    np.testing.assert_allclose(recall_at_k(MADE, GOLD, k=2), [1 / 4])
-    np.testing.assert_allclose(precision_at_k(MADE, GOLD, k="rationale"), [2 / 4])
-    np.testing.assert_allclose(recall_at_k(MADE, GOLD, k="rationale"), [2 / 4])
-    np.testing.assert_allclose(recall_at_k(MADE, GOLD, k=6), [4 / 4])  # 1 is the first of the ties at 0
-    np.testing.assert_allclose(precision_at_k(MADE, GOLD, k=10), [4 / 10])  # eight words only
-
-
-def test_values_at_k_of_absolute_scores_by_hand() -> None:
-    # |-1| ranks after the 2s: 0, 2, 3, 5, 6, 1
-    np.testing.assert_allclose(precision_at_k(MADE, GOLD, k=6, sign="absolute"), [4 / 6])
-    made = explanation([1.0, -5.0, 3.0])
-    np.testing.assert_allclose(precision_at_k(made, rationale(made, [1]), k=1, sign="absolute"), [1.0])
-    np.testing.assert_allclose(precision_at_k(made, rationale(made, [1]), k=1), [0.0])
 
 
 def test_iou_by_hand() -> None:
@@ -184,6 +164,26 @@ def test_right_spans_are_as_many_from_either_side(drawn: list[tuple[int, bool]],
     assert found == published or not gold.any()
 
 
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 3)), max_size=24))
+def test_spans_are_the_same_if_they_share_half_whichever_way_it_is_counted(drawn: list[tuple[bool, bool, int]]) -> None:
+    """Runs and their overlaps as sets of places, of texts that begin wherever a 0 is drawn."""
+    part = np.cumsum([begins == 0 for _, _, begins in drawn])
+    found: list[list[tuple[int, int]]] = []
+    sets: list[list[set[int]]] = []
+    for marks in ([one for one, _, _ in drawn], [other for _, other, _ in drawn]):
+        own: list[set[int]] = []
+        for place in (i for i, mark in enumerate(marks) if mark):
+            if own and place - 1 in own[-1] and part[place - 1] == part[place]:
+                own[-1].add(place)
+            else:
+                own.append({place})
+        sets.append(own)
+        found.append(marked_runs(np.asarray(marks, dtype=bool), part))
+        assert found[-1] == [(min(run), max(run) + 1) for run in own]
+    one, other = sets
+    assert same_spans(*found) == sum(any(len(a & b) * 2 >= len(a | b) for b in other) for a in one)
+
+
 def test_touching_spans_are_where_the_two_sides_would_differ() -> None:
     assert same_spans([(0, 4)], [(0, 2), (2, 4)]) == 1
     assert same_spans([(0, 2), (2, 4)], [(0, 4)]) == 2
@@ -200,7 +200,7 @@ def test_values_lie_between_zero_and_one_and_do_not_depend_on_scaling(name: str,
     np.testing.assert_equal(value(name, scores * 2**-20, gold, **settings_of(name)), found)
 
 
-@pytest.mark.parametrize("name", ["average_precision", "roc_auc", "precision_at_k", "recall_at_k", "iou"])
+@pytest.mark.parametrize("name", ["average_precision", "roc_auc", "precision_at_k", "recall_at_k", "f1_at_k", "iou"])
 @given(drawn=pairs)
 def test_metrics_of_the_ranking_keep_under_monotone_transforms(name: str, drawn: list[tuple[int, bool]]) -> None:
     scores, gold = arrays(drawn)
@@ -263,9 +263,3 @@ def test_a_boundary_is_never_made_up(name: str) -> None:
     evidence = [GOLD] if Rationale in METRICS[name].consumes else []
     with pytest.raises(SettingError, match="boundary"):
         METRICS[name].function(MADE, *evidence, **({"at": "threshold"} if name == "iou" else {}))
-
-
-@pytest.mark.parametrize("name", ["precision_at_k", "recall_at_k"])
-def test_no_features_at_all_are_refused(name: str) -> None:
-    with pytest.raises(SettingError, match="k"):
-        METRICS[name].function(MADE, GOLD, k=0)

@@ -30,6 +30,7 @@ TUNED = {
     "micro_f1": "a boundary tuned on other texts",
     "f1_of_means": "a boundary tuned on other texts",
     "kernel_regression_f1": "other texts to learn from",
+    "kernel_regression_iou_f1": "other texts to learn from",
 }
 
 
@@ -111,17 +112,33 @@ def test_who_needs_tuning_texts_says_so_before_any_work(data: Dataset, name: str
         wl.evaluate(classifier, unmarked, methods=["random"], metrics=[name])
 
 
+def test_one_text_cannot_be_left_out_of_itself(data: Dataset) -> None:
+    def untouched(texts: list[str]) -> Any:
+        raise AssertionError(f"{len(texts)} texts were classified")
+
+    classifier = wl.load(untouched, labels=["negative", "positive"])
+    for name in ("kernel_regression_f1", "kernel_regression_iou_f1"):
+        with pytest.raises(SettingError, match="too few documents with a rationale to learn shares from"):
+            wl.evaluate(
+                classifier,
+                data.sample(1, seed=0),
+                methods=["random"],
+                metrics=[name],
+                settings={"leave_one_out": True},
+            )
+
+
 def test_a_boundary_or_leaving_one_out_needs_no_tuning_texts(classifier: Any, data: Dataset) -> None:
     found = wl.evaluate(
         classifier,
         data,
         methods=["occlusion"],
-        metrics=["micro_f1", "kernel_regression_f1"],
+        metrics=["micro_f1", "kernel_regression_f1", "kernel_regression_iou_f1"],
         settings={"boundary": 0.2, "leave_one_out": True},
     )
     assert found.corpus is not None
     assert found.corpus.lines[0].cells["micro_f1"].mean == 1.0
-    assert set(found.corpus.lines[0].cells) == {"micro_f1", "kernel_regression_f1"}
+    assert set(found.corpus.lines[0].cells) == {"micro_f1", "kernel_regression_f1", "kernel_regression_iou_f1"}
 
 
 def test_the_boundary_of_one_text_is_tuned_as_its_scores_are_scaled(

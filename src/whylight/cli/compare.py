@@ -38,6 +38,7 @@ def compare(
 
     second = second or (first if other is not None else "random")
     left, right = _scored_run(run), _scored_run(other or run)
+    _check_labels(run, left, other or run, right)
     results = paired(select(left.scores, first), select(right.scores, second), seed=seed)
     alike = mean_agreement(agreement_of(left.explanations, right.explanations, first, second))
     table = Table(title=f"{first} minus {second}", box=None, header_style="bold", pad_edge=False, title_justify="left")
@@ -62,6 +63,17 @@ def compare(
     say(
         f"Verdict: clear where the interval leaves out 0 and p < {CLEAR}, on {FEWEST_TEXTS} texts or more.", style="dim"
     )
+
+
+def _check_labels(run: Path, left: "Stored", other: Path, right: "Stored") -> None:
+    """Refuse two runs that measured different labels: their differences would not be those of methods or models."""
+    from whylight.run.evaluation import target_of  # noqa: PLC0415
+
+    first, second = (target_of(one.about.asked or {} if one.about else {}) for one in (left, right))
+    if first != second:
+        raise InputError(
+            f"'{run}' measured the {first} labels and '{other}' the {second} ones; compare runs of the same labels."
+        )
 
 
 def _scored_run(folder: Path) -> "Stored":

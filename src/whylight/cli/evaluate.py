@@ -30,6 +30,8 @@ whylight evaluate --data reviews.jsonl --model ./my-model --method occlusion --m
 
 whylight evaluate --data eraser:movies --split test --method lime --metric token_f1 --tune val --tune-sample 50
 
+whylight evaluate --data reviews.jsonl --method lime --metric aopc_comprehensiveness --target gold
+
 whylight evaluate --data reviews.jsonl --method attention --method alti --set layer=all --out runs/layers
 
 whylight evaluate --data reviews.jsonl --model ./seed-0 --model ./seed-1 --method lime --out runs/seeds
@@ -56,6 +58,10 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     metric_remover: Annotated[
         list[str] | None, typer.Option(help="Measure under this remover instead; may be repeated, and should be.")
     ] = None,
+    target: Annotated[
+        str,
+        typer.Option(help="Labels whose faithfulness is measured: predicted or gold; plausibility is of gold ones."),
+    ] = "predicted",
     unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
     long: Annotated[str, typer.Option(help="window, segments, truncate or refuse.")] = "window",
     tune: Annotated[str | None, typer.Option(help="Split on which decision boundaries are tuned.")] = None,
@@ -107,7 +113,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         metrics=metric or None,
         remover=remover,
         metric_removers=metric_remover or None,
-        options=Options.parse(target="predicted", unit=unit, remover=remover, score=None, long=long, pieces="sum"),
+        options=Options.parse(target=target, unit=unit, remover=remover, score=None, long=long, pieces="sum"),
         tune=tuning,
         zero_non_alphanumeric=zero_non_alphanumeric,
         settings=parse_settings(settings or []),

@@ -58,6 +58,7 @@ def print_evaluation(found: "Evaluation", *, title: str, by_outcome: bool) -> No
         subset = found.subset(correct=kind)
         if subset is not None:
             print_table(subset, title=f"{title}: {name}")
+    _say_target(found)
     corpus = found.corpus
     if corpus is not None:
         print_table(corpus, title=f"{title}: all words together", costs=False)
@@ -73,9 +74,16 @@ def print_several(found: "Several", *, title: str) -> None:
     }
     heads = {name: f"{name} {'↑' if found.higher_is_better[name] else '↓'}" for name in found.metrics}
     _print_blocks(cells, heads, title=f"{title}, {len(found.evaluations)} variants: mean ± standard deviation")
+    _say_target(next(iter(found.evaluations.values())))  # one question for all
     measures = list(dict.fromkeys(name for own in found.stability.values() for name in own))
     agreements = {m: {n: with_interval(own.get(n)) for n in measures} for m, own in found.stability.items()}
     _print_blocks(agreements, {name: name for name in measures}, title="Stability: agreement between two variants")
+
+
+def _say_target(found: "Evaluation") -> None:
+    """Say whose faithfulness the tables hold, where it is not that of the predicted labels."""
+    if found.target != "predicted":
+        say(f"Faithfulness is that of the {found.target} labels, whatever the model predicts.", style="dim")
 
 
 def print_table(summary: "Summary", *, title: str, costs: bool = True) -> None:

@@ -68,7 +68,8 @@ class Identity:
                 "name another folder."
             )
         others = _differing(self.contents, contents)
-        settings = _differing(self.settings, known, only=self.settings)
+        theirs = (key for key in known if key not in self.names and key != "contents")
+        settings = _differing(self.settings, known, only=[*self.settings, *theirs])
         if settings:
             others.append(f"settings ({', '.join(settings)})")
         return InputError(f"'{folder}' holds another {kind}, differing in {' and '.join(others)}; name another folder.")

@@ -112,12 +112,21 @@ def is_corpus_metric(spec: Spec) -> bool:
     return spec.consumes[:1] == (MarkedCorpus,)
 
 
-def asks_for_tuning(spec: Spec, settings: Settings) -> bool:
-    """Find out whether a corpus metric needs texts to tune on, by trying it on two texts without any."""
+def asks_for_tuning(spec: Spec, settings: Settings, *, texts: int = 2) -> bool:
+    """Find out whether a corpus metric needs texts to tune on, by trying it on a few texts without any.
+
+    Args:
+        spec: The metric.
+        settings: Its settings.
+        texts: How many texts with a rationale there are; two are as good as more.
+
+    Raises:
+        SettingError: The metric cannot be taken over so few texts.
+    """
     scores, gold = np.asarray([0.5, 0.3, 0.2]), np.asarray([True, False, False])
-    two = [MarkedPair(text, scores, gold, np.zeros(3, dtype=np.int64)) for text in ("one", "other")]
+    few = [MarkedPair(text, scores, gold, np.zeros(3, dtype=np.int64)) for text in ("one", "other")[:texts]]
     try:
-        spec.function(marked_corpus(two, resamples=1), **settings)
+        spec.function(marked_corpus(few, resamples=1), **settings)
     except TuningNeededError:
         return True
     return False

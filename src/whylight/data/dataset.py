@@ -90,6 +90,11 @@ class Dataset:
         kept = tuple(record for record in self.records if record.rationales)
         return self._with(kept, f"{len(kept)} of {len(self)} records have a rationale; the others are left out")
 
+    def with_labels(self) -> "Dataset":
+        """Keep the records that have at least one gold label."""
+        kept = tuple(record for record in self.records if record.labels)
+        return self._with(kept, f"{len(kept)} of {len(self)} records have a gold label; the others are left out")
+
     def shared_with(self, other: "Dataset", *, pairs: bool = True) -> tuple[Record, ...]:
         """Return the records that are in another data set too.
 

@@ -11,7 +11,8 @@ tokens and all points of their paths go through the model in common batches, and
 sum to the known total within `tolerance` of the largest one; the others get twice the Gauss-Legendre nodes.
 Reference: Enguehard 2023. Cost: one forward pass per token and one; for a norm 8 to 256 more, with as many backward
 passes per target.
-The author's code runs 50 nodes token by token, and feeds embedded text through the embedding layer again.
+The author's code runs 50 nodes token by token, and feeds embedded text through the embedding layer again. It takes the
+gradient of the highest logit at each point, whose label may change on the way; here it is the target's on all of it.
 There is no completeness over the text: each path has a start of its own.
 """
 

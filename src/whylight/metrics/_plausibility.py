@@ -78,6 +78,11 @@ def best(scores: Floats, k: int | Literal["rationale"], gold: Bools) -> Bools:
     return np.asarray(top(scores[None], [count])[0, 0])
 
 
+def best_positive(scores: Floats, k: int | Literal["rationale"], gold: Bools) -> Bools:
+    """Mark the k highest scores, or as many as are gold, without those that are not above 0; ties in reading order."""
+    return best(scores, k, gold) & (scores > 0)
+
+
 def one_value(value: float, gold: Bools) -> Floats:
     """Return the value of one pair, or nan if no feature of it is gold."""
     return np.asarray([value if gold.any() else np.nan], dtype=np.float64)
@@ -107,19 +112,30 @@ def feature_parts(explanation: Explanation) -> Ints:
 
 def marked_runs(marks: Bools, part: Ints | None = None) -> list[tuple[int, int]]:
     """Return the maximal runs of marked features as (first, one past the last); none goes from one text to the next."""
-    found: list[tuple[int, int]] = []
-    for place in np.flatnonzero(marks).tolist():
-        joins = found and found[-1][1] == place and (part is None or part[place - 1] == part[place])
-        if joins:
-            found[-1] = (found[-1][0], place + 1)
-        else:
-            found.append((place, place + 1))
-    return found
+    places = np.flatnonzero(marks)
+    if not len(places):
+        return []
+    cut = np.diff(places) > 1
+    if part is not None:
+        cut |= np.diff(part[places]) != 0
+    starts, ends = places[np.append(True, cut)], places[np.append(cut, True)] + 1
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 def same_spans(one: list[tuple[int, int]], others: list[tuple[int, int]]) -> int:
-    """Count the spans that share at least half of their union with one of the others."""
-    return sum(any(_overlap(span, other) >= HALF for other in others) for span in one)
+    """Count the spans that share at least half of their union with one of the others; both are in reading order.
+
+    Such a one holds half of the span and so one of its two middle features: two of the others are looked at, not all.
+    """
+    if not one or not others:
+        return 0
+    (start, end), (starts, ends) = np.asarray(one).T, np.asarray(others).T
+    right = np.zeros(len(one), dtype=bool)
+    for middle in ((start + end - 1) // 2, (start + end) // 2):
+        near = np.maximum(np.searchsorted(starts, middle, side="right") - 1, 0)  # the last that starts up to there
+        shared = np.minimum(end, ends[near]) - np.maximum(start, starts[near])  # below 0 where they are apart
+        right |= shared >= HALF * (end - start + ends[near] - starts[near] - shared)
+    return int(right.sum())
 
 
 def span_agreement(chosen: Bools, gold: Bools, part: Ints | None = None, *, published: bool = False) -> PrecisionRecall:
@@ -129,8 +145,3 @@ def span_agreement(chosen: Bools, gold: Bools, part: Ints | None = None, *, publ
     found = right if published else same_spans(wanted, predicted)
     precision, recall = ratio(right, len(predicted)), ratio(found, len(wanted))
     return PrecisionRecall(precision, recall, harmonic(precision, recall))
-
-
-def _overlap(one: tuple[int, int], other: tuple[int, int]) -> float:
-    shared = max(0, min(one[1], other[1]) - max(one[0], other[0]))
-    return shared / (one[1] - one[0] + other[1] - other[0] - shared)

@@ -2,21 +2,23 @@
 
     precision = hits / chosen,   recall = hits / gold,   summed over all pairs (micro, as in Edin et al. 2024)
 
-A feature is chosen if it reaches the boundary, one on scores divided by their sum within the pair (`scale="max"`: by
-their maximum). Without a boundary the one is taken at which micro F1 on the tuning texts is highest. Values are always
-finite: a corpus without a pair that has a gold feature is refused when it is made. Each metric gives one value per draw
-of the corpus.
+A feature is chosen if it reaches the boundary, or is among the k highest of its pair (`micro_f1_at_k`). A boundary is
+one on scores divided by their sum within the pair (`scale="max"`: by their maximum). Without a boundary the one is
+taken at which micro F1 on the tuning texts is highest. Values are always finite: a corpus without a pair that has a
+gold feature is refused when it is made. Each metric gives one value per draw of the corpus.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from whylight.core.arrays import Floats, Ints
+from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.marked import MarkedCorpus
 from whylight.core.registry import metric
 from whylight.metrics._corpus import Pair, chosen_pairs, scaled_pairs
-from whylight.metrics._plausibility import Scale, Sign, feature_agreement
+from whylight.metrics._plausibility import Scale, Sign, best_positive, feature_agreement, non_negative
 from whylight.metrics._thresholds import trapezoid
 
 PUBLISHED_THRESHOLDS = np.linspace(0.0, 1.0, 101)
@@ -61,6 +63,21 @@ def micro_f1(
     Reference: Edin et al. 2024. Cost: none.
     """
     hits, chosen, gold = _counts(corpus, boundary=boundary, scale=scale, sign=sign)
+    return 2 * hits / (chosen + gold)
+
+
+@metric(cite="barkan2024", higher_is_better=True)
+def micro_f1_at_k(corpus: MarkedCorpus, *, k: int | Literal["rationale"] = 25, sign: Sign = "positive") -> Floats:
+    """Measure how far the k highest features of each pair are the gold ones, over all words together.
+
+        f1@k = 2 hits / (chosen + gold)
+
+    What is chosen of a pair is that of `f1_at_k`: all of fewer than k features, and none whose score is not above 0.
+    Higher is better.
+    Reference: Barkan et al. 2024; DeYoung et al. 2020. Cost: none.
+    """
+    pairs = [(non_negative(pair.scores, sign), pair.gold) for pair in corpus.pairs]
+    hits, chosen, gold = _summed(corpus, [(best_positive(scores, k, gold), gold) for scores, gold in pairs])
     return 2 * hits / (chosen + gold)
 
 
@@ -115,8 +132,12 @@ def corpus_average_precision(corpus: MarkedCorpus, *, scale: Scale = "sum", sign
 
 
 def _counts(corpus: MarkedCorpus, *, boundary: float | None, scale: Scale, sign: Sign) -> tuple[Floats, Floats, Floats]:
+    """Return hits, chosen and gold features of all pairs together at a boundary, `[draws]` each."""
+    return _summed(corpus, chosen_pairs(corpus, boundary=boundary, scale=scale, sign=sign))
+
+
+def _summed(corpus: MarkedCorpus, pairs: Iterable[tuple[Bools, Bools]]) -> tuple[Floats, Floats, Floats]:
     """Return hits, chosen and gold features of all pairs together, `[draws]` each."""
-    pairs = chosen_pairs(corpus, boundary=boundary, scale=scale, sign=sign)
     counts = np.asarray([[(chosen & gold).sum(), chosen.sum(), gold.sum()] for chosen, gold in pairs])  # [pairs, 3]
     hits, chosen, gold = (corpus.weights @ counts).T
     return hits, chosen, gold

@@ -1,7 +1,7 @@
 """Plausibility without a boundary: where the gold features stand when features are ranked by score.
 
 Signed scores lose their negative part first (`sign="absolute"`: their sign). Each value is that of one pair (text,
-label); areas over the features of all pairs are `corpus_auprc` and `corpus_average_precision`.
+label); over the features of all pairs there are `corpus_auprc`, `corpus_average_precision` and `micro_f1_at_k`.
 """
 
 from typing import Literal
@@ -10,7 +10,7 @@ from whylight.core.arrays import Floats
 from whylight.core.explanation import Explanation
 from whylight.core.rationale import Rationale
 from whylight.core.registry import metric
-from whylight.metrics._plausibility import Sign, best, one_value, pair, ratio
+from whylight.metrics._plausibility import Sign, best, best_positive, feature_agreement, one_value, pair, ratio
 from whylight.metrics._thresholds import area_under_precision_recall, average_precision_of, roc_auc_of
 
 
@@ -88,3 +88,21 @@ def recall_at_k(
     scores, gold = pair(explanation, rationale, sign=sign)
     hits = (best(scores, k, gold) & gold).sum()
     return one_value(ratio(hits, gold.sum()), gold)
+
+
+@metric(cite="barkan2024", higher_is_better=True)
+def f1_at_k(
+    explanation: Explanation, rationale: Rationale, *, k: int | Literal["rationale"] = 25, sign: Sign = "positive"
+) -> Floats:
+    """Measure how far the k highest features are the gold ones (nan without gold features).
+
+        f1@k = 2 |A and E| / (|A| + |E|),   A = top k, without features whose score is not above 0
+
+    The mean over texts is the macro F1 of Barkan et al. 2024, `micro_f1_at_k` their micro F1. Of a text with fewer than
+    k features, A is all of them. A feature that speaks against the label, or says nothing, is never taken to fill A up;
+    0 if no score is above 0. Ties are ranked in reading order. `k="rationale"` takes as many features as are gold.
+    Higher is better.
+    Reference: Barkan et al. 2024; DeYoung et al. 2020. Cost: none.
+    """
+    scores, gold = pair(explanation, rationale, sign=sign)
+    return one_value(feature_agreement(best_positive(scores, k, gold), gold).f1, gold)

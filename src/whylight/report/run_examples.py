@@ -10,6 +10,7 @@ from markupsafe import Markup
 from whylight.report import rows as drawn
 from whylight.report.run_rows import BASELINES, Run, higher_is_better, number, text_values
 from whylight.report.stacks import pictures, stacked
+from whylight.run.evaluation import target_of
 from whylight.store.explanations import explanation_of
 from whylight.store.tables import HUMAN, Row
 
@@ -82,11 +83,14 @@ def best_and_worst(run: Run, metric: str) -> tuple[list[Shown], list[Shown]]:
         if row["example_id"] in rows:
             rows[row["example_id"]].append(row)
     scores = [row for row in run.scores if row["column"] == metric and row["example_id"] in rows]
-    first, second = ([_shown_text(rows[key], scores, key, means[key]) for key in keys] for keys in (best, worst))
+    gold = target_of(run.asked) == "gold"
+    first, second = (
+        [_shown_text(rows[key], scores, key, means[key], gold=gold) for key in keys] for keys in (best, worst)
+    )
     return first, second
 
 
-def _shown_text(rows: Sequence[Row], scores: Iterable[Row], key: str, mean: float) -> Shown:
+def _shown_text(rows: Sequence[Row], scores: Iterable[Row], key: str, mean: float, *, gold: bool) -> Shown:
     values = {
         (row["target"], row["method"]): row["value"]
         for row in scores
@@ -98,12 +102,12 @@ def _shown_text(rows: Sequence[Row], scores: Iterable[Row], key: str, mean: floa
         name=key,
         mean=mean,
         brief=features <= BRIEF,
-        questions=tuple(_question(rows, target, values) for target in measured[:LABELS]),
+        questions=tuple(_question(rows, target, values, gold=gold) for target in measured[:LABELS]),
         more=max(0, len(measured) - LABELS),
     )
 
 
-def _question(rows: Sequence[Row], target: int, values: dict[tuple[int, str], float]) -> AskedLabel:
+def _question(rows: Sequence[Row], target: int, values: dict[tuple[int, str], float], *, gold: bool) -> AskedLabel:
     own = [row for row in rows if row["target"] == target]
     marked = [row for row in rows if row["method"] == HUMAN]
     # What people marked for another label stands here only if it has no place of its own: the model was wrong.
@@ -114,17 +118,24 @@ def _question(rows: Sequence[Row], target: int, values: dict[tuple[int, str], fl
     ordered = [*human, *(row for row in own if row["method"] != HUMAN and row["method"] not in layers)]
     return AskedLabel(
         own[0]["label"],
-        _state(own),
+        _state(own, gold=gold),
         tuple(_highlight(row, values.get((target, row["method"])), target=target) for row in ordered),
         pictures(said, said[0].targets[0]),
     )
 
 
-def _state(rows: Sequence[Row]) -> str:
-    """Say how the model did; labels explained are predicted ones, and true ones that people marked words for."""
+def _state(rows: Sequence[Row], *, gold: bool) -> str:
+    """Say how the model did, "" where nobody knows; labels explained are predicted or true.
+
+    Args:
+        rows: What is explained of one label.
+        gold: Whether all labels that are explained are true ones.
+    """
+    if rows[0]["correct"] is None:
+        return ""
     if rows[0]["correct"]:
         return "correct prediction"
-    return "missed by the model" if any(row["method"] == HUMAN for row in rows) else "wrong prediction"
+    return "missed by the model" if gold or any(row["method"] == HUMAN for row in rows) else "wrong prediction"
 
 
 def _highlight(row: Row, value: float | None, *, target: int) -> Highlight:

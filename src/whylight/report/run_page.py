@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from whylight.core.rationale import Rationale
 from whylight.report.charts import Point, Scatter, duration_label, scatter
 from whylight.report.renderers import Noun, common_noun, styles_of
 from whylight.report.run_curves import curve_panels
@@ -18,6 +19,7 @@ from whylight.report.run_tables import agreement, split_tables, table
 from whylight.report.templating import environment
 from whylight.run.compare import CLEAR, FEWEST_TEXTS
 from whylight.run.corpus import corpus_summary, measures_of
+from whylight.run.evaluation import target_of
 from whylight.run.summary import Summary, metric_of
 
 TITLE = "Which method to believe?"
@@ -64,6 +66,7 @@ def run_page(folder: Path, *, quality: str | None = None) -> str:
         "whole": whole,
         "splits": split_tables(run),
         "clear": CLEAR,
+        "target": target_of(run.asked),
         "baselines": BASELINES,
         "quality": metric,
         "higher": metric is not None and higher_is_better(metric),
@@ -96,6 +99,7 @@ def _facts(run: Run, data: str, layers: MethodLayers, noun: Noun) -> Facts:
         ("held against", ", ".join(method for method in run.methods if method in BASELINES)),
         ("removed means", ", ".join(asked.get("removers", ()))),
         ("unit", str(asked.get("unit", "unknown"))),
+        ("faithfulness of", f"{target_of(asked)} labels" if run.asks_the_model else ""),
         ("score space of metrics", str(asked.get("score_space", "unknown"))),
         ("control", "features without letter or digit score 0" if asked.get("zero_non_alphanumeric") else ""),
     ]
@@ -148,6 +152,8 @@ def _metric_receipts(run: Run) -> list[RunReceipt]:
         for name, column in (("remover", "remover"), ("score space", "score_space")):
             used = dict.fromkeys(row[column] for row in rows if row[column] is not None)
             facts += [(name, ", ".join(used))] if used else []
+        plausible = Rationale in metric_of(metric).consumes
+        facts += [("labels", "gold ones that have a rationale" if plausible else f"{target_of(run.asked)} ones")]
         undefined = sum(row["value"] is None or not math.isfinite(row["value"]) for row in rows)
         facts += [("values", f"{len(rows):,}")]
         facts += [("of them undefined, left out", f"{undefined:,}")] if undefined else []

@@ -45,6 +45,11 @@ class Run:
         """Names of the metrics, in the order of the run; with their remover where there are several."""
         return list(dict.fromkeys(row["column"] for row in self.scores))
 
+    @property
+    def asks_the_model(self) -> bool:
+        """Whether faithfulness is measured: such metrics ask the model in some score space, the others in none."""
+        return any(row["score_space"] is not None for row in self.scores)
+
 
 @dataclass(frozen=True, slots=True)
 class Data:

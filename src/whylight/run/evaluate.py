@@ -22,6 +22,9 @@ from whylight.run.one import work
 from whylight.run.plan import Plan, make_plan
 from whylight.views.classifier import Classifier
 
+TARGETS = ("predicted", "gold")
+"""The labels whose faithfulness can be measured."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
@@ -64,7 +67,8 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
         remover: What "removed" means to methods and metrics alike; by default what suits the model.
         metric_removers: Measure under these instead: a metric favours the method that shares its remover, so that two
             of them say more than one.
-        options: What else is asked of every method alike, as `wl.Options`; all but the target, which is set here.
+        options: What else is asked of every method alike, as `wl.Options`. Its target says whose faithfulness is
+            measured: the `"predicted"` labels, or the `"gold"` ones; plausibility is that of the gold ones in any case.
         tune: Texts on which decision boundaries are tuned, disjoint from `data`; for metrics that need one.
         zero_non_alphanumeric: Set the scores of features without a letter or digit to 0 before they are measured.
         out: Folder for the tables; a run that was stopped goes on from there. A callable then needs its `identity`.
@@ -96,12 +100,15 @@ def answer(
 ) -> Evaluation:
     """Answer a question on one classifier."""
     tune = None if question.tune is None else _disjoint(question.tune.with_rationales(), data)
+    options = _options(question)
+    if options.target == "gold":
+        _check_labelled(data, *([] if tune is None else [tune]))
     plan = make_plan(
         classifier,
         data,
         methods=question.methods,
         metrics=question.metrics,
-        options=_options(question),
+        options=options,
         removers=question.metric_removers,
         settings=question.settings,
         tuned=tune is not None,
@@ -127,10 +134,10 @@ def answer(
 def _options(question: Question) -> Options:
     """Put together what is asked of every method; what an evaluation cannot honour is refused."""
     options = question.options
-    if options.target != "predicted":
+    if options.target not in TARGETS:
         raise SettingError(
-            "an evaluation explains the predicted labels and, for plausibility, the gold ones; "
-            f"leave out the target '{options.target}'."
+            "an evaluation measures the faithfulness of the predicted labels, or of the gold ones (target 'gold'), and "
+            f"the plausibility of the gold ones; leave out the target '{options.target}'."
         )
     both = {question.remover, options.remover} - {None}
     if len(both) > 1:
@@ -138,6 +145,23 @@ def _options(question: Question) -> Options:
             f"the remover is '{question.remover}' by itself and '{options.remover}' in the options; give one of them."
         )
     return replace(options, remover=next(iter(both), None))
+
+
+def _check_labelled(*several: Dataset) -> None:
+    """Refuse texts without a gold label: there is nothing of them to measure."""
+    for data in several:
+        without = [record for record in data if not record.labels]
+        if without and len(without) == len(data):
+            raise InputError(
+                f"'{data.name}' ({data.split}) has no gold labels to measure; leave out the target 'gold', and the "
+                "predicted labels are measured."
+            )
+        if without:
+            raise InputError(
+                f"{len(without)} of {len(data)} texts of '{data.name}' ({data.split}) have no gold label to measure: "
+                f"{named(without)}; leave them out, in Python data.with_labels(), or leave out the target 'gold', and "
+                "the predicted labels are measured."
+            )
 
 
 def _identity(classifier: Classifier, data: Dataset, tune: Dataset | None, plan: Plan, *, kept: bool) -> Identity:

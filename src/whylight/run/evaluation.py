@@ -8,6 +8,11 @@ from whylight.run.summary import Summary, summarise
 from whylight.store.tables import Row
 
 
+def target_of(asked: Mapping[str, object]) -> str:
+    """Return whose faithfulness a stored question asks for: `predicted` labels, or `gold` ones."""
+    return str(asked.get("target", "predicted"))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
     """Methods x metrics on a data set. Rows of a run with a folder are read from there whenever they are asked for.
@@ -31,6 +36,11 @@ class Evaluation:
     seconds: float = 0.0
     peak_megabytes: float | None = None
     asked: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def target(self) -> str:
+        """Whose faithfulness was measured: `predicted` labels, or `gold` ones."""
+        return target_of(self.asked)
 
     @property
     def summary(self) -> Summary:

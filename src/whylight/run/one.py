@@ -1,7 +1,8 @@
 """The work on one record: explain it by every method, and measure each explanation.
 
-Faithfulness metrics look at the predicted labels, plausibility metrics at the gold labels that have a rationale. The
-`human` row is the rationale itself, taken as an explanation.
+Faithfulness metrics look at the predicted labels, or at all gold ones (`target="gold"`, Brinner and Zarriess 2023);
+plausibility metrics at the gold labels that have a rationale. The `human` row is the rationale itself, taken as an
+explanation.
 """
 
 import json
@@ -46,23 +47,30 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """One record in front of the classifier, with what its measurements share."""
+    """One record in front of the classifier, with what its measurements share.
+
+    Attributes:
+        case: The record's example in front of the classifier.
+        measured: The labels whose faithfulness is measured.
+        gold: The gold labels that have a rationale.
+        correct: Whether the model is right about each label; None where the record has no gold label.
+    """
 
     case: Case
-    predicted: tuple[Target, ...]
+    measured: tuple[Target, ...]
     gold: dict[Target, Rationale]
-    correct: dict[Target, bool | None]  # None where the record has no gold label
+    correct: dict[Target, bool | None]
 
     @property
     def targets(self) -> list[Target]:
         """Every label that is explained."""
-        return list(dict.fromkeys([*self.predicted, *self.gold]))
+        return list(dict.fromkeys([*self.measured, *self.gold]))
 
 
 def work(classifier: Classifier, record: Record, plan: Plan, *, run: str) -> Done:
     """Explain and measure one record."""
     bench = open_bench(classifier, record, plan)
-    games = {target: _games(bench.case, plan, target) for target in bench.predicted}
+    games = {target: _games(bench.case, plan, target) for target in bench.measured}
     explained = list(_explanations(bench, plan))
     _ask_at_once(explained, games, plan)
     explanations, scores, curves = [], [], []
@@ -80,17 +88,14 @@ def work(classifier: Classifier, record: Record, plan: Plan, *, run: str) -> Don
 def open_bench(classifier: Classifier, record: Record, plan: Plan) -> Bench:
     """Classify a record and find the labels to explain."""
     case = open_case(classifier, record.example, unit=plan.options.unit, long=plan.options.long)
-    predicted, _ = case.targets("predicted")
-    named = {name: Target(gold_index(classifier, name), name) for name in record.labels}
-    gold = {
-        Target(t.index, classifier.labels.names[t.index]): record.rationales[n]
-        for n, t in named.items()
-        if n in record.rationales
-    }
-    indices = {target.index for target in named.values()}
-    applies = set(case.prediction.predicted)
-    correct = {t: (t.index in indices) == (t.index in applies) if indices else None for t in (*predicted, *gold)}
-    return Bench(case, predicted, gold, correct)
+    indices = {name: gold_index(classifier, name) for name in record.labels}
+    labels = {name: Target(index, classifier.labels.names[index]) for name, index in indices.items()}
+    gold = {target: record.rationales[name] for name, target in labels.items() if name in record.rationales}
+    of_gold = plan.options.target == "gold"
+    measured = tuple(dict.fromkeys(labels.values())) if of_gold else case.targets("predicted")[0]
+    true, applies = set(indices.values()), set(case.prediction.predicted)
+    correct = {t: (t.index in true) == (t.index in applies) if true else None for t in (*measured, *gold)}
+    return Bench(case, measured, gold, correct)
 
 
 def gold_index(classifier: Classifier, name: str) -> int:

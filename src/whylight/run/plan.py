@@ -61,7 +61,7 @@ class Plan:
     @property
     def asked(self) -> dict[str, JsonValue]:
         """Everything that decides what a run computes, besides its model and its data."""
-        return {
+        asked: dict[str, JsonValue] = {
             "methods": {one.name: dict(one.settings) for one in self.methods},
             "metrics": {spec.name: dict(own) for spec, own in (*self.metrics, *self.corpus_metrics)},
             "unit": self.options.unit,
@@ -74,6 +74,8 @@ class Plan:
             "score_space": self.space,
             "zero_non_alphanumeric": self.zero_non_alphanumeric,
         }
+        # the default is no part of it, so that folders from before there was another one hold the same question
+        return asked if self.options.target == "predicted" else {**asked, "target": str(self.options.target)}
 
 
 def make_plan(  # noqa: PLR0913  what a user may say about a run
@@ -101,10 +103,12 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
         score_for(spec, classifier, options.score, removal)
     has_rationales = any(record.rationales for record in data)
     measures = [METRICS[name] for name in dict.fromkeys(metrics or _default_metrics(has_rationales=has_rationales))]
+    marked = sum(bool(record.rationales) for record in data)
+    measures = [METRICS[name] for name in dict.fromkeys(metrics or _default_metrics(has_rationales=marked > 0))]
     both = variants(classifier, [*specs, *measures], others)
     with_settings = tuple((one.spec, dict(one.settings)) for own in both[len(specs) :] for one in own)
     for spec, own in with_settings:
-        _check_metric(spec, own, data, has_rationales=has_rationales, tuned=tuned)
+        _check_metric(spec, own, data, marked=marked, tuned=tuned)
     return Plan(
         methods=tuple(one for own in both[: len(specs)] for one in own),
         metrics=tuple(one for one in with_settings if not is_corpus_metric(one[0])),
@@ -125,9 +129,9 @@ def _default_metrics(*, has_rationales: bool) -> list[str]:
     return [n for n in DEFAULT_METRICS if has_rationales or evidence_of(METRICS[n]) is not Rationale]
 
 
-def _check_metric(spec: Spec, settings: Settings, data: Dataset, *, has_rationales: bool, tuned: bool) -> None:
+def _check_metric(spec: Spec, settings: Settings, data: Dataset, *, marked: int, tuned: bool) -> None:
     evidence, of_corpus = evidence_of(spec), is_corpus_metric(spec)
-    if (of_corpus or evidence is Rationale) and not has_rationales:
+    if (of_corpus or evidence is Rationale) and not marked:
         raise InputError(f"the metric '{spec.name}' needs rationales, and '{data.name}' ({data.split}) has none.")
     if evidence is Explanation:
         raise SettingError(f"the metric '{spec.name}' compares two explanations; it is not one of a single method.")
@@ -135,5 +139,5 @@ def _check_metric(spec: Spec, settings: Settings, data: Dataset, *, has_rational
         raise SettingError(f"the metric '{spec.name}' needs evidence that a run does not have.")
     if needs_boundary(settings) and not tuned:
         raise SettingError(f"the metric '{spec.name}' needs a boundary tuned on other texts: pass --tune SPLIT.")
-    if of_corpus and not tuned and asks_for_tuning(spec, settings):
+    if of_corpus and asks_for_tuning(spec, settings, texts=marked) and not tuned:
         raise SettingError(f"the metric '{spec.name}' needs other texts to learn from: pass --tune SPLIT.")

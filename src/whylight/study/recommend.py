@@ -126,7 +126,7 @@ def _affordable(
     works.sort(key=lambda name: Game in METHODS[name].consumes)  # few passes first, so that a small budget tries those
     plan = _trial_plan(classifier, data, works, [])
     bench = open_bench(classifier, record, plan)
-    options = replace(plan.options, target=[bench.predicted[0].index])
+    options = replace(plan.options, target=[bench.measured[0].index])
     explain_case(bench.case, METHODS[works[0]], METHODS[works[0]].complete_settings({}), options)  # warms the model up
     seconds: dict[str, float] = {}
     started = clock()
