@@ -18,7 +18,7 @@ from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import Encoded
 from whylight.core.inputs import Input
 from whylight.core.labels import SCORE_SPACES, Target
-from whylight.core.registry import REMOVERS
+from whylight.core.registry import METHODS, REMOVERS
 from whylight.core.text import Text
 from whylight.explaining.case import open_case
 from whylight.explaining.compatible import compatible
@@ -38,6 +38,8 @@ from whylight.views.soft import SoftGame
 
 CLOSE = 1e-5
 """Two answers are one if they differ by this share of the largest."""
+FEW = {"steps": 10, "beam": 2}
+"""Settings of methods that search: whether one works shows in the first steps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +239,8 @@ def what_is_claimed_to_work_works_and_leaves_the_model_alone(subject: Classifier
     model = hosted(subject.classifier).model if is_hosted(subject.classifier) else None
     before = None if model is None else snapshot(model)
     for name in working:
-        found = explain(subject.classifier, subject.inputs[0], method=name, progress=False)
+        few = {setting: value for setting, value in FEW.items() if setting in METHODS[name].settings}
+        found = explain(subject.classifier, subject.inputs[0], method=name, progress=False, **few)
         promise(np.isfinite(found.scores).all(), f"'{name}' is said to work, and must give finite scores.")
     if before is not None:
         changed = changed_parts(before, snapshot(model))
