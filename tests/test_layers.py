@@ -173,7 +173,7 @@ def test_every_layer_has_its_row_in_the_tables_of_a_run(tmp_path: Path, monkeypa
         assert {json.loads(row["settings"])["layer"] for row in rows if row["method"] == f"attention@{layer}"} == {
             layer
         }
-    real, seen = module.work, []
+    real, seen = module.work_together, []
 
     def failing(*arguments: Any, **options: Any) -> Any:
         seen.append(1)
@@ -182,7 +182,7 @@ def test_every_layer_has_its_row_in_the_tables_of_a_run(tmp_path: Path, monkeypa
         return real(*arguments, **options)
 
     monkeypatch.setattr(book, "WRITE_EVERY", 0.0)
-    monkeypatch.setattr(module, "work", failing)
+    monkeypatch.setattr(module, "work_together", failing)
     with pytest.raises(KeyboardInterrupt):
         wl.evaluate(clf, data, **question, settings={"layer": "all"}, out=tmp_path / "part", progress=False)
     again = wl.evaluate(clf, data, **question, settings={"layer": "all"}, out=tmp_path / "part", progress=False)

@@ -92,7 +92,7 @@ def test_a_stopped_run_goes_on_and_gives_the_same(
     classifier: Any, data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = wl.evaluate(classifier, data, methods=["occlusion", "lime"], metrics=METRICS, out=tmp_path / "whole")
-    real, seen = module.work, []
+    real, seen = module.work_together, []
 
     def failing(*arguments: Any, **options: Any) -> Any:
         seen.append(arguments)
@@ -101,7 +101,7 @@ def test_a_stopped_run_goes_on_and_gives_the_same(
         return real(*arguments, **options)
 
     monkeypatch.setattr(book, "WRITE_EVERY", 0.0)
-    monkeypatch.setattr(module, "work", failing)
+    monkeypatch.setattr(module, "work_together", failing)
     question = {"methods": ["occlusion", "lime"], "metrics": METRICS, "out": tmp_path / "part"}
     with pytest.raises(KeyboardInterrupt):
         wl.evaluate(classifier, data, **question)
@@ -177,7 +177,7 @@ def test_signs_lose_their_score_in_the_control(tmp_path: Path) -> None:
 
 def test_a_stopped_tuning_goes_on(classifier: Any, data: Dataset, tmp_path: Path, monkeypatch: Any) -> None:
     tune = wl.dataset("planted:", split="dev", size=6, length=10)
-    real, seen = module.work, []
+    real, seen = module.work_together, []
 
     def failing(*arguments: Any, **options: Any) -> Any:
         seen.append(arguments)
@@ -186,7 +186,7 @@ def test_a_stopped_tuning_goes_on(classifier: Any, data: Dataset, tmp_path: Path
         return real(*arguments, **options)
 
     monkeypatch.setattr(book, "WRITE_EVERY", 0.0)
-    monkeypatch.setattr(module, "work", failing)
+    monkeypatch.setattr(module, "work_together", failing)
     question = {"methods": ["lime"], "metrics": ["token_f1"], "tune": tune, "out": tmp_path}
     with pytest.raises(KeyboardInterrupt):
         wl.evaluate(classifier, data, **question)

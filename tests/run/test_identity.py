@@ -120,7 +120,7 @@ def test_a_run_that_was_stopped_does_not_go_on_with_another_model(
 ) -> None:
     clf = load(model, tiny.tokenizer("bert"))
     data = corpus(RECORD, dataclasses.replace(RECORD, id="2"))
-    real, seen = module.work, []
+    real, seen = module.work_together, []
 
     def failing(*arguments: Any, **options: Any) -> Any:
         seen.append(1)
@@ -128,7 +128,7 @@ def test_a_run_that_was_stopped_does_not_go_on_with_another_model(
             raise KeyboardInterrupt
         return real(*arguments, **options)
 
-    monkeypatch.setattr(module, "work", failing)
+    monkeypatch.setattr(module, "work_together", failing)
     with pytest.raises(KeyboardInterrupt, match=r"what was done is in .* the same call goes on from there"):
         evaluate(clf, data, tmp_path)
     assert len(runs.read(tmp_path).scores) == 3  # written although no time had passed

@@ -34,14 +34,15 @@ def tuned(out: Path | None, *, size: int = 6) -> Any:
 @pytest.fixture
 def remembering(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write each text by itself, and work on none twice: what is tried is the writing."""
-    real, known = module.work, {}
+    real, known = module.work_together, {}
 
-    def work(classifier: Any, record: Any, plan: Any, *, run: str) -> Any:
+    def work(classifier: Any, records: Any, plan: Any, *, run: str) -> Any:
+        (record,) = records
         if record.id not in known:
-            known[record.id] = real(classifier, record, plan, run=run)
+            known[record.id] = list(real(classifier, records, plan, run=run))
         return known[record.id]
 
-    monkeypatch.setattr(module, "work", work)
+    monkeypatch.setattr(module, "work_together", work)
     monkeypatch.setattr(book, "WRITE_EVERY", -1.0)
 
 
@@ -240,15 +241,15 @@ def test_a_table_without_rows_has_no_part_and_full_parts_are_written_at_once(
 
 def test_a_stopped_run_is_done_from_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    real = module.work
+    real = module.work_together
 
-    def noting(classifier: Any, record: Any, *rest: Any, **options: Any) -> Any:
-        asked.append(record.id)
+    def noting(classifier: Any, records: Any, *rest: Any, **options: Any) -> Any:
+        asked.extend(record.id for record in records)
         if len(asked) == 4:
             raise RuntimeError("no more")
-        return real(classifier, record, *rest, **options)
+        return real(classifier, records, *rest, **options)
 
-    monkeypatch.setattr(module, "work", noting)
+    monkeypatch.setattr(module, "work_together", noting)
     with pytest.raises(RuntimeError):
         evaluate(tmp_path)
     assert len(runs.read(tmp_path).commits or ()) == 1

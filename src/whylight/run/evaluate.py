@@ -12,13 +12,14 @@ from pathlib import Path
 from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.core.identity import Identity
 from whylight.core.limits import limited
-from whylight.data.dataset import Dataset, Record, named
+from whylight.data.dataset import Dataset, named
 from whylight.explaining.bar import progress_bar
+from whylight.explaining.explain import TOGETHER
 from whylight.explaining.options import Options
-from whylight.run.book import opened
+from whylight.run.book import Book, opened
 from whylight.run.corpus import boundaries_of
 from whylight.run.evaluation import Evaluation
-from whylight.run.one import work
+from whylight.run.one import work_together
 from whylight.run.plan import Plan, make_plan
 from whylight.views.classifier import Classifier
 
@@ -116,19 +117,32 @@ def answer(
     )
     with opened(out, _identity(classifier, data, tune, plan, kept=out is not None), data, tune) as book:
         if tune is not None:
-            bare = replace(plan, metrics=())
-            missing = book.missing(tune, tuning=True)
-            with progress_bar(len(missing), shown=progress, plan=_sizes(missing)) as step:
-                for number, record in missing:
-                    step("tuning")
-                    book.add(number, record, work(classifier, record, bare, run=book.run), tuning=True)
+            _fill(book, classifier, tune, replace(plan, metrics=()), progress=progress, tuning=True)
             plan = replace(plan, boundaries=boundaries_of(book.tuning, plan.scalings))
-        missing = book.missing(data)
-        with progress_bar(len(missing), shown=progress, plan=_sizes(missing)) as step:
-            for number, record in missing:
-                step("evaluating")
-                book.add(number, record, work(classifier, record, plan, run=book.run))
+        _fill(book, classifier, data, plan, progress=progress)
     return book.evaluation()
+
+
+def _fill(
+    book: Book, classifier: Classifier, data: Dataset, plan: Plan, *, progress: bool, tuning: bool = False
+) -> None:
+    """Work on the texts that a book lacks.
+
+    Where a method takes several texts at once, these are the same ones however often a run was stopped, because a
+    common batch shows in the last digits: what lacks a part of such a block has all of it worked on again.
+    """
+    size = TOGETHER if any(one.spec.together for one in plan.methods) else 1
+    missing = dict(book.missing(data, tuning=tuning))
+    blocks = sorted({number // size for number in missing})
+    members = [range(block * size, min((block + 1) * size, len(data))) for block in blocks]
+    sizes = [("", sum(data[number].example.size for number in own)) for own in members]
+    with progress_bar(len(blocks), shown=progress, plan=sizes) as step:
+        for own in members:
+            step("tuning" if tuning else "evaluating")
+            done = work_together(classifier, [data[number] for number in own], plan, run=book.run)
+            for number, one in zip(own, done, strict=True):
+                if number in missing:
+                    book.add(number, data[number], one, tuning=tuning)
 
 
 def _options(question: Question) -> Options:
@@ -178,11 +192,6 @@ def _identity(classifier: Classifier, data: Dataset, tune: Dataset | None, plan:
         contents |= {} if tune is None else {"tuning data": tune.fingerprint()}
     names = {"model": classifier.identity, "data": data.described(), "tune": tune.described() if tune else None}
     return Identity(contents=contents, settings=plan.asked, names=names)
-
-
-def _sizes(missing: Sequence[tuple[int, Record]]) -> list[tuple[str, int]]:
-    """Return the plan of a progress bar: all texts are one kind of work, and longer ones are more of it."""
-    return [("", record.example.size) for _, record in missing]
 
 
 def _disjoint(tune: Dataset, data: Dataset) -> Dataset:

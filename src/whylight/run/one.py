@@ -7,7 +7,7 @@ explanation.
 
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,8 @@ from whylight.core.rationale import Rationale
 from whylight.data.dataset import Record
 from whylight.explaining import provide
 from whylight.explaining.case import Case, open_case
-from whylight.explaining.receipts import explain_case
+from whylight.explaining.receipts import explain_case, explain_cases
+from whylight.explaining.variants import Variant
 from whylight.metrics._curves import CURVE_SHARES, perturbation_curves
 from whylight.metrics.alone import non_alphanumeric
 from whylight.run.corpus import needs_boundary, scaling_of
@@ -69,9 +70,20 @@ class Bench:
 
 def work(classifier: Classifier, record: Record, plan: Plan, *, run: str) -> Done:
     """Explain and measure one record."""
-    bench = open_bench(classifier, record, plan)
+    return next(work_together(classifier, [record], plan, run=run))
+
+
+def work_together(classifier: Classifier, records: Sequence[Record], plan: Plan, *, run: str) -> Iterator[Done]:
+    """Explain some records, at once by methods that take several, and measure one after the other."""
+    benches = [open_bench(classifier, record, plan) for record in records]
+    explained = _explanations(benches, plan)
+    for record, bench, own in zip(records, benches, explained, strict=True):
+        yield _measured_all(record, bench, own, plan, run)
+
+
+def _measured_all(record: Record, bench: Bench, explained: Sequence[Explanation], plan: Plan, run: str) -> Done:
+    """Measure all explanations of a record."""
     games = {target: _games(bench.case, plan, target) for target in bench.measured}
-    explained = list(_explanations(bench, plan))
     _ask_at_once(explained, games, plan)
     explanations, scores, curves = [], [], []
     for explanation in explained:
@@ -115,15 +127,26 @@ def only(explanation: Explanation, target: Target) -> Explanation:
     return replace(explanation, targets=(target,), scores=explanation.row(target)[None])
 
 
-def _explanations(bench: Bench, plan: Plan) -> Iterator[Explanation]:
-    options = replace(plan.options, target=[target.index for target in bench.targets])
+def _explanations(benches: Sequence[Bench], plan: Plan) -> list[list[Explanation]]:
+    """Explain every record by every method, and by what people marked."""
+    found: list[list[Explanation]] = [[] for _ in benches]
     for variant in plan.methods:
-        settings = dict(variant.settings)
-        own = _own_draw(settings, bench) if variant.name == RANDOM else settings
-        explanation = _named(explain_case(bench.case, variant.spec, own, options), variant.name)
-        yield _without_signs(explanation) if plan.zero_non_alphanumeric else explanation
-    if bench.gold:
-        yield _human(bench, plan)
+        for own, explanation in zip(found, _by_one_method(benches, variant, plan), strict=True):
+            named = _named(explanation, variant.name)
+            own.append(_without_signs(named) if plan.zero_non_alphanumeric else named)
+    for own, bench in zip(found, benches, strict=True):
+        own.extend([_human(bench, plan)] if bench.gold else [])
+    return found
+
+
+def _by_one_method(benches: Sequence[Bench], variant: Variant, plan: Plan) -> list[Explanation]:
+    options = [replace(plan.options, target=[one.index for one in bench.targets]) for bench in benches]
+    if variant.name != RANDOM:
+        return explain_cases([bench.case for bench in benches], variant.spec, variant.settings, options)
+    return [
+        explain_case(bench.case, variant.spec, _own_draw(variant.settings, bench), own)
+        for bench, own in zip(benches, options, strict=True)
+    ]
 
 
 def _named(explanation: Explanation, name: str) -> Explanation:
@@ -169,7 +192,7 @@ def _games(case: Case, plan: Plan, target: Target) -> dict[str, Game]:
     return {one.name: provide.game(case, Request((target,), plan.space), one) for one in plan.removals}
 
 
-def _ask_at_once(explained: list[Explanation], games: dict[Target, dict[str, Game]], plan: Plan) -> None:
+def _ask_at_once(explained: Sequence[Explanation], games: dict[Target, dict[str, Game]], plan: Plan) -> None:
     """Find out what all metrics will ask of each game, and ask it in one go: large batches run faster.
 
     Metrics are tried on a game that writes down what it is asked. What a metric would ask only after some answer is

@@ -1,0 +1,59 @@
+"""Methods that take several texts at once, in a run: the same blocks of texts however often it is stopped."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tiny
+import whylight as wl
+from whylight.run import book, evaluate as module
+
+TEXTS = 7
+
+
+@pytest.fixture
+def question(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.setattr(module, "TOGETHER", 3)
+    monkeypatch.setattr(book, "WRITE_EVERY", -1.0)
+    return {
+        "classifier": tiny.classifier("bert", labels=["negative", "positive"]),
+        "data": wl.dataset("planted:", split="dev", size=TEXTS + 1, length=8).sample(TEXTS, seed=0),
+        "methods": ["marc", "occlusion"],
+        "metrics": ["comprehensiveness"],
+        "settings": {"steps": 8},
+        "progress": False,
+    }
+
+
+def told(found: Any) -> list[tuple[Any, ...]]:
+    keys = ("example_id", "method", "target")
+    return [(*(row[key] for key in keys), row["scores"]) for row in found.explanations]
+
+
+@pytest.mark.parametrize("stop", [1, 3, 5])
+def test_a_stopped_run_gives_the_same_bytes(
+    stop: int, question: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = wl.evaluate(**question)
+    real, blocks, done = module.work_together, list[int](), list[None]()
+
+    def stopping(classifier: Any, records: Any, *given: Any, **options: Any) -> Iterator[Any]:
+        blocks.append(len(records))
+        for one in real(classifier, records, *given, **options):
+            if len(done) == stop:
+                done.append(None)
+                raise KeyboardInterrupt
+            done.append(None)
+            yield one
+
+    monkeypatch.setattr(module, "work_together", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        wl.evaluate(**question, out=tmp_path)
+    assert len(list((tmp_path / "texts").iterdir())) == stop
+    again = wl.evaluate(**question, out=tmp_path)
+    assert told(again) == told(whole)
+    first, rest = blocks[: -(-(stop + 1) // 3)], blocks[-(-(stop + 1) // 3) :]
+    assert first == [3, 3, 1][: len(first)]  # a block of which a part is done is worked on as a whole again
+    assert rest == [3, 3, 1][stop // 3 :]
