@@ -12,11 +12,13 @@ sum to the known total within `tolerance` of the largest one; the others get twi
 Reference: Enguehard 2023. Cost: one forward pass per token and one; for a norm 8 to 256 more, with as many backward
 passes per target.
 The author's code runs 50 nodes token by token, and feeds embedded text through the embedding layer again. It takes the
-gradient of the highest logit at each point, whose label may change on the way; here it is the target's on all of it.
+gradient of the highest logit at each point, whose label may change on the way: `follow="highest"` does, and has the
+same scores for every target; by default it is the target's score on all of the way.
 There is no completeness over the text: each path has a start of its own.
 """
 
 from dataclasses import replace
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -25,6 +27,7 @@ from whylight.core.registry import method
 from whylight.core.scores import Scores
 from whylight.methods.integrated_gradients import gauss_legendre
 from whylight.views.gradient import Baseline, GradientView
+from whylight.views.highest import HighestView
 from whylight.views.positions import Pooling
 
 NODES = (8, 16, 32, 64, 128, 256)
@@ -32,9 +35,23 @@ NODES = (8, 16, 32, 64, 128, 256)
 
 @method(cite="enguehard2023", signed=True)
 def sequential_integrated_gradients(
-    view: GradientView, *, tolerance: float = 0.01, baseline: Baseline = "auto", pooling: Pooling = "sum"
+    view: GradientView,
+    *,
+    tolerance: float = 0.01,
+    baseline: Baseline = "auto",
+    pooling: Pooling = "sum",
+    follow: Literal["target", "highest"] = "target",
 ) -> Scores:
     """Integrate the gradient on the way of each token alone from nothing to itself."""
+    if follow == "target":
+        return _integrated(view, tolerance, baseline, pooling)
+    found = _integrated(HighestView(view), tolerance, baseline, pooling)
+    same = "the scores are of whichever label is highest, and are the same for every target"
+    n_targets = len(view.score(view.inputs))
+    return replace(found, values=found.values.repeat(n_targets, axis=0), notes=(*found.notes, same))
+
+
+def _integrated(view: GradientView, tolerance: float, baseline: Baseline, pooling: Pooling) -> Scores:
     totals = _totals(view, baseline)
     if pooling == "sum":
         return Scores(view.to_features(totals), signed=True)

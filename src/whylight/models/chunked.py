@@ -127,6 +127,7 @@ class ChunkedClassifier:
             rules={"rescale": rules.rescale, "frozen": frozen},
             row_limit=max(1, self.engine.budget // len(inputs)),
             meter=request.meter,
+            all_labels=lambda: self.gradient_view(segment, request.of_all(self.labels)),
         )
 
     def trace_view(self, segment: Encoded, request: Request) -> TraceView:

@@ -141,6 +141,7 @@ class TransformerClassifier:
             meter=request.meter,
             joint=self._joint,
             row=(rows, request),
+            all_labels=lambda: self.gradient_view(segment, request.of_all(self.labels)),
         )
 
     def _answers_together(self, asked: Sequence[tuple[tuple[TokenBatch, Request], Tensor]]) -> list[Tensor]:

@@ -1,7 +1,7 @@
 """What a model must offer to be explained: labels, a way to cut inputs, an answer to coalitions, and views."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from whylight.core.arrays import Bools, Floats
@@ -43,6 +43,10 @@ class Request:
     def columns(self) -> list[int]:
         """The columns of the targets."""
         return [target.index for target in self.targets]
+
+    def of_all(self, labels: Labels) -> "Request":
+        """Return the same request for every label of a classifier."""
+        return replace(self, targets=tuple(Target(i, name) for i, name in enumerate(labels.names)))
 
     @property
     def removing(self) -> Removal:

@@ -90,6 +90,7 @@ class GradientView(View):
         meter: Where passes are counted.
         joint: The network, where it answers for several views in one batch.
         row: The row, as that network knows it.
+        all_labels: Looks at the row for every label of the model.
     """
 
     joined = "sum"
@@ -107,6 +108,7 @@ class GradientView(View):
         meter: Meter | None = None,
         joint: Joint | None = None,
         row: Any = None,  # noqa: ANN401  of the network's own type
+        all_labels: Callable[[], "GradientView"] | None = None,
     ) -> None:
         self._score = score
         self.inputs = inputs
@@ -118,6 +120,7 @@ class GradientView(View):
         self.meter = meter or Meter()
         self.joint = joint
         self.row = row
+        self.all_labels = all_labels
 
     @property
     def auto(self) -> Mapping[str, str]:

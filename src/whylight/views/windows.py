@@ -49,6 +49,9 @@ class WindowsGradientView(GradientView):
             ),
             row_limit=min(window.row_limit for window in windows),
             meter=first.meter,
+            all_labels=None
+            if first.all_labels is None
+            else lambda: WindowsGradientView(_of_all_labels(windows), encoded),
         )
 
     def gradients(self, points: Tensor, *, rule: Rule = "exact") -> Tensor:
@@ -158,6 +161,10 @@ class WindowGradientView(GradientView):
         whole = self._document.inputs.repeat(len(points), 1, 1)
         whole[:, self._place] = points
         return whole
+
+
+def _of_all_labels(windows: Sequence[GradientView]) -> list[GradientView]:
+    return [window.all_labels() for window in windows if window.all_labels is not None]
 
 
 def _changed(points: Tensor, inputs: Tensor) -> Tensor:
