@@ -69,6 +69,10 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     zero_non_alphanumeric: Annotated[
         bool, typer.Option("--zero-non-alphanumeric", help="Control: features without letter or digit score 0.")
     ] = False,
+    control: Annotated[
+        str | None,
+        typer.Option(help="best-of=10: also measure each method as the best of ten maps, its own and perturbed ones."),
+    ] = None,
     by_outcome: Annotated[
         bool, typer.Option("--by-outcome", help="Also one table for right and one for wrong predictions.")
     ] = False,
@@ -96,6 +100,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     """Measure methods on a data set: one table with intervals, beside `random` and `human`."""
     from whylight.explaining.options import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
+    from whylight.run.control import Control  # noqa: PLC0415
     from whylight.run.evaluate import Question, answer  # noqa: PLC0415
     from whylight.study.several import evaluate_several, model_names  # noqa: PLC0415
 
@@ -116,6 +121,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         options=Options.parse(target=target, unit=unit, remover=remover, score=None, long=long, pieces="sum"),
         tune=tuning,
         zero_non_alphanumeric=zero_non_alphanumeric,
+        control=None if control is None else Control.parse(control),
         settings=parse_settings(settings or []),
     )
     title = f"{records.name} {records.split}, {len(records)} texts"

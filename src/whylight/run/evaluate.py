@@ -17,6 +17,7 @@ from whylight.explaining.bar import progress_bar
 from whylight.explaining.explain import TOGETHER
 from whylight.explaining.options import Options
 from whylight.run.book import Book, opened
+from whylight.run.control import Control
 from whylight.run.corpus import boundaries_of
 from whylight.run.evaluation import Evaluation
 from whylight.run.one import work_together
@@ -38,6 +39,7 @@ class Question:
     options: Options = field(default_factory=Options)
     tune: Dataset | None = None
     zero_non_alphanumeric: bool = False
+    control: Control | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -52,6 +54,7 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
     options: Options | None = None,
     tune: Dataset | None = None,
     zero_non_alphanumeric: bool = False,
+    control: str | None = None,
     out: Path | str | None = None,
     progress: bool = True,
     budget: float | None = None,
@@ -72,6 +75,8 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
             measured: the `"predicted"` labels, or the `"gold"` ones; plausibility is that of the gold ones in any case.
         tune: Texts on which decision boundaries are tuned, disjoint from `data`; for metrics that need one.
         zero_non_alphanumeric: Set the scores of features without a letter or digit to 0 before they are measured.
+        control: `"best-of=10"` measures every method once more as the best of ten maps: its own and perturbations of it
+            (`"best-of=10,tau=0.9"`: how alike they are), for comparison with a method that picks its map by a metric.
         out: Folder for the tables; a run that was stopped goes on from there. A callable then needs its `identity`.
             Rows are then not kept in memory, but read from the folder, one part at a time, whenever they are asked for.
         progress: Show a progress bar, and announce what takes minutes.
@@ -90,6 +95,7 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
         options=options or Options(),
         tune=tune,
         zero_non_alphanumeric=zero_non_alphanumeric,
+        control=None if control is None else Control.parse(control),
         settings=settings or {},
     )
     with limited(budget=budget, max_memory=max_memory):
@@ -114,6 +120,7 @@ def answer(
         settings=question.settings,
         tuned=tune is not None,
         zero_non_alphanumeric=question.zero_non_alphanumeric,
+        control=question.control,
     )
     with opened(out, _identity(classifier, data, tune, plan, kept=out is not None), data, tune) as book:
         if tune is not None:

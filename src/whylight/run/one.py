@@ -7,7 +7,7 @@ explanation.
 
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from whylight.core.explanation import Explanation, Provenance
 from whylight.core.inputs import Settings
 from whylight.core.labels import Target
 from whylight.core.rationale import Rationale
+from whylight.core.registry import Spec
 from whylight.data.dataset import Record
 from whylight.explaining import provide
 from whylight.explaining.case import Case, open_case
@@ -25,6 +26,7 @@ from whylight.explaining.receipts import explain_case, explain_cases
 from whylight.explaining.variants import Variant
 from whylight.metrics._curves import CURVE_SHARES, perturbation_curves
 from whylight.metrics.alone import non_alphanumeric
+from whylight.run.control import Control, best_values, candidates, controlled
 from whylight.run.corpus import needs_boundary, scaling_of
 from whylight.run.plan import Plan
 from whylight.store.explanations import row_of
@@ -84,17 +86,37 @@ def work_together(classifier: Classifier, records: Sequence[Record], plan: Plan,
 def _measured_all(record: Record, bench: Bench, explained: Sequence[Explanation], plan: Plan, run: str) -> Done:
     """Measure all explanations of a record."""
     games = {target: _games(bench.case, plan, target) for target in bench.measured}
-    _ask_at_once(explained, games, plan)
+    ones = [only(explanation, target) for explanation in explained for target in explanation.targets]
+    maps = _maps(ones, games, plan.control)
+    _ask_at_once([*ones, *(one for several in maps.values() for one in several)], games, plan)
     explanations, scores, curves = [], [], []
-    for explanation in explained:
-        for target in explanation.targets:
-            about: Row = {"run": run, "example_id": record.id, "target": target.index, "label": target.label}
-            about["correct"] = bench.correct[target]
-            one = only(explanation, target)
-            explanations.append({**about, **row_of(one)})
-            scores += [{**about, **row} for row in _measured(one, target, bench, games, plan)]
-            curves += [{**about, **row} for row in _curves(one, games.get(target, {}), plan)]
+    for number, one in enumerate(ones):
+        (target,) = one.targets
+        about: Row = {"run": run, "example_id": record.id, "target": target.index, "label": target.label}
+        about["correct"] = bench.correct[target]
+        explanations.append({**about, **row_of(one)})
+        scores += [{**about, **row} for row in _measured(one, target, bench, games, plan)]
+        curves += [{**about, **row} for row in _curves(one, games.get(target, {}), plan)]
+        if plan.control is not None and number in maps:
+            named = controlled(one, plan.control)
+            explanations.append({**about, **row_of(named)})
+            found = best_values(maps[number], games[target], plan.metrics_on(Game))
+            scores += [{**about, **_best_row(named, *best, space=plan.space)} for best in found]
     return Done(explanations, scores, curves, bench.case.cache.rows_run)
+
+
+def _maps(
+    ones: Sequence[Explanation], measured: Container[Target], control: Control | None
+) -> dict[int, list[Explanation]]:
+    """Return the maps that each explanation may choose from under a control, by its number."""
+    if control is None:
+        return {}
+    chosen = [(i, one) for i, one in enumerate(ones) if one.provenance.method != HUMAN and one.targets[0] in measured]
+    return {number: candidates(one, control) for number, one in chosen}
+
+
+def _best_row(one: Explanation, spec: Spec, settings: Settings, remover: str, value: float, *, space: str) -> Row:
+    return _score_row(spec.name, settings, value, one.provenance.method, remover=remover, space=space)
 
 
 def open_bench(classifier: Classifier, record: Record, plan: Plan) -> Bench:

@@ -15,6 +15,7 @@ from whylight.explaining.compatible import require
 from whylight.explaining.options import Options
 from whylight.explaining.removing import chosen_removal, default_remover, remover_settings, score_for
 from whylight.explaining.variants import Variant, variants
+from whylight.run.control import Control
 from whylight.run.corpus import Scaling, measures_of, needs_boundary, scaling_of
 from whylight.store.tables import RANDOM
 from whylight.views.batch import Removal
@@ -37,6 +38,7 @@ class Plan:
         space: The score space of faithfulness metrics.
         boundaries: Tuned decision boundary of each method and scaling, where a metric needs one.
         zero_non_alphanumeric: Whether features without a letter or digit lose their score before they are measured.
+        control: Whether every method stands once more in the tables, as the best of several maps.
     """
 
     methods: tuple[Variant, ...]
@@ -47,6 +49,7 @@ class Plan:
     corpus_metrics: tuple[tuple[Spec, Settings], ...] = ()
     boundaries: Mapping[tuple[str, Scaling], float] = field(default_factory=dict)
     zero_non_alphanumeric: bool = False
+    control: Control | None = None
 
     def metrics_on(self, evidence: type | None) -> list[tuple[Spec, Settings]]:
         """Return the metrics that take this kind of evidence."""
@@ -74,8 +77,9 @@ class Plan:
             "score_space": self.space,
             "zero_non_alphanumeric": self.zero_non_alphanumeric,
         }
-        # the default is no part of it, so that folders from before there was another one hold the same question
-        return asked if self.options.target == "predicted" else {**asked, "target": str(self.options.target)}
+        # defaults are no part of it, so that folders from before there were others hold the same question
+        asked |= {} if self.options.target == "predicted" else {"target": str(self.options.target)}
+        return asked if self.control is None else {**asked, "control": self.control.asked}
 
 
 def make_plan(  # noqa: PLR0913  what a user may say about a run
@@ -89,6 +93,7 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     settings: Mapping[str, object],
     tuned: bool,
     zero_non_alphanumeric: bool = False,
+    control: Control | None = None,
 ) -> Plan:
     """Check everything that can be checked before the first text is explained."""
     specs = [METHODS[name] for name in dict.fromkeys([*methods, RANDOM])]
@@ -117,6 +122,7 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
         removals=tuple(chosen_removal(classifier, name, removing[name]) for name in measured_by),
         space="probability",
         zero_non_alphanumeric=zero_non_alphanumeric,
+        control=control,
     )
 
 
