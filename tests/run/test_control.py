@@ -47,13 +47,13 @@ def test_perturbations_are_as_alike_as_asked(tau: float) -> None:
 def test_the_best_of_several_maps_is_the_best_of_them(classifier: Any, data: Any) -> None:
     metrics = ["comprehensiveness", "sufficiency"]
     found = wl.evaluate(
-        classifier, data, methods=["occlusion"], metrics=metrics, control="best-of=5,tau=0.7", progress=False
+        classifier, data, methods=["occlusion"], metrics=metrics, control="best-of=5,tau=0.2", progress=False
     )
     values = {(row["method"], row["example_id"], row["metric"]): row["value"] for row in found.scores}
     gained = 0.0
     for record in data:
         explanation = wl.explain(classifier, record.example.text, method="occlusion")
-        maps = candidates(explanation, Control(5, 0.7))
+        maps = candidates(explanation, Control(5, 0.2))
         for metric, best in (("comprehensiveness", max), ("sufficiency", min)):
             measured = [float(wl.measure(classifier, one, metric=metric, score="probability")[0]) for one in maps]
             own, controlled = (values[name, record.id, metric] for name in ("occlusion", "occlusion best-of-5"))
