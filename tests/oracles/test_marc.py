@@ -79,6 +79,13 @@ def test_without_smoothness_there_are_more_and_shorter_spans(seeds: int, least: 
     assert more >= least
 
 
+def test_a_faster_pace_finds_the_span_in_fewer_steps() -> None:
+    subject = game(deciding(*range(5, 9)))
+    found = marc([subject], pace=10)[0]
+    assert spans(found.values[0]) == [(5, 8)]
+    assert subject.view.meter.backward <= 2 * 90
+
+
 def by_hand(logit: Callable[[Tensor], Tensor], steps: int) -> Floats:
     """Equations 2 to 8 in a loop over features, without noise."""
     weight = torch.full((N,), START_WEIGHT, requires_grad=True)
@@ -139,7 +146,14 @@ def test_sigma_stays_positive_whatever_the_step(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_numbers_that_mean_nothing_are_refused() -> None:
-    for setting in ({"sparsity": -1.0}, {"flips": 1.5}, {"steps": 0}, {"rate": 0.0}, {"tolerance": -0.1}):
+    for setting in (
+        {"sparsity": -1.0},
+        {"flips": 1.5},
+        {"steps": 0},
+        {"rate": 0.0},
+        {"pace": 0.0},
+        {"tolerance": -0.1},
+    ):
         with pytest.raises(SettingError, match=next(iter(setting))):
             marc([game(deciding(1))], **setting)  # type: ignore[arg-type]
 
