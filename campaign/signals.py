@@ -28,7 +28,7 @@ from whylight.models.load import load
 from whylight.models.quiet import quiet
 from whylight.models.reading import loading
 
-SIGNALS = 20_000
+SIGNALS = 5_000
 EMPTY = 0.8
 """Share of signals that come while empty blocks are entered and left: there handlers change hands."""
 LONG_ENOUGH = 0.002

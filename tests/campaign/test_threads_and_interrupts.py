@@ -58,7 +58,7 @@ def test_interrupts_that_do_not_wait_are_seen(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_signals_leave_no_trace() -> None:
-    outcome = signals.campaign(0.005, 0)
+    outcome = signals.campaign(0.02, 0)
     assert outcome.violations == []
     assert outcome.tried["in the middle of the work"] >= 50
 
@@ -74,7 +74,7 @@ def test_signals_after_which_the_handler_stays_another_are_seen(monkeypatch: pyt
         signal.signal(signal.SIGINT, before)
 
     monkeypatch.setattr(signals, "quiet", careless)
-    assert any("handler" in one for one in signals.campaign(0.005, 0).violations)
+    assert any("handler" in one for one in signals.campaign(0.02, 0).violations)
 
 
 @pytest.mark.usefixtures("own_handler")
