@@ -12,6 +12,7 @@ from whylight.core.encoded import Encoded
 from whylight.core.errors import IncompatibleError
 from whylight.perturb.binding import bound
 from whylight.views.classifier import Request, game_of
+from whylight.views.joint import answers_together, fits
 from whylight.views.soft import SoftGame
 
 BOTH = [
@@ -75,3 +76,32 @@ def test_features_know_how_far_they_are_from_each_other() -> None:
     distances = np.abs(soft.positions - soft.positions.T)
     assert distances[0, 1] == 1
     assert distances[0, 2] > 1e5  # another text
+
+
+SEVERAL = ("good plot but dull ending", "bad", quick.TEXT)
+
+
+@pytest.mark.parametrize("architecture", tiny.EVERY)
+def test_views_of_several_texts_together_say_what_each_says_alone(architecture: str) -> None:
+    """Scores and gradients, of rows that differ in length, whether or not the model lets them share a batch."""
+    clf = quick.classifier(architecture)
+    games = [soft_of(clf, quick.encode(clf, text), clf.removers[0])[0] for text in SEVERAL]
+    masks = [torch.full((2, game.n_features), 0.6, requires_grad=True) for game in games]
+    points = [game.points(mask) for game, mask in zip(games, masks, strict=True)]
+    together = answers_together([game.view for game in games], points)
+    gradients = torch.autograd.grad(sum(scores[0, 0] for scores in together), masks)
+    for game, mask, scores, slope in zip(games, masks, together, gradients, strict=True):
+        alone = game(mask)
+        assert torch.allclose(scores, alone, rtol=1e-4, atol=1e-5)
+        (own,) = torch.autograd.grad(alone[0, 0], mask)
+        assert torch.allclose(slope, own, rtol=1e-3, atol=1e-5 * float(own.abs().max()) + 1e-6)
+
+
+def test_a_network_that_minds_padding_answers_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    clf = tiny.classifier("bert")
+    views = [soft_of(clf, quick.encode(clf, text), "mask")[0].view for text in SEVERAL]
+    assert fits(views, 2)
+    for company, alike in (("none", False), ("alike", True)):
+        monkeypatch.setattr(type(clf), "company", company)
+        assert not fits(views, 2)
+        assert fits([views[0], views[0]], 2) == alike

@@ -32,20 +32,22 @@ class Joint:
 
 def fits(views: Sequence["GradientView"], rows: int) -> bool:
     """Say whether some views, so many points of each, may go through their network in one batch."""
-    if len(views) == 1:
-        return True
-    joint = views[0].joint
-    if joint is None or any(view.joint is not joint for view in views):
-        return False
+    joint = _shared(views)
     lengths = [len(view.inputs) for view in views]
-    return rows * len(views) * max(lengths) <= joint.room(lengths)
+    return len(views) == 1 or (joint is not None and rows * len(views) * max(lengths) <= joint.room(lengths))
 
 
 def answers_together(views: Sequence["GradientView"], points: Sequence[Tensor]) -> list[Tensor]:
-    """Return `view.answers(points)` of each view, in one pass if they are of one network."""
-    joint = views[0].joint
-    if len(views) == 1 or joint is None or any(view.joint is not joint for view in views):
+    """Return `view.answers(points)` of each view; in one pass if they are of one network and may share a batch."""
+    joint = _shared(views)
+    if len(views) == 1 or joint is None or not joint.room([len(view.inputs) for view in views]):
         return [view.answers(own) for view, own in zip(views, points, strict=True)]
     for view, own in zip(views, points, strict=True):
         view.meter.forward += len(own)
     return joint.answer([(view.row, own) for view, own in zip(views, points, strict=True)])
+
+
+def _shared(views: Sequence["GradientView"]) -> Joint | None:
+    """Return the network that answers for all of some views, if there is one."""
+    joint = views[0].joint
+    return joint if all(view.joint is joint for view in views) else None
