@@ -86,6 +86,10 @@ COSTS = {
     "globenc": Cost("2 forward, n^2 products a layer", f"{TWO}N^2 D heads a layer", lambda _: 2),
     "decompx": Cost("2 forward, n times the products of one", f"{TWO}N times the products", lambda _: 2),
     "decompx_linear": Cost(*ONE),
+    "aml": Cost(
+        "1 forward, and 1 of a fitted network", "one forward pass of the model, and one of the network per target",
+        lambda size: 1 + size.labels,
+    ),
 }  # fmt: skip
 LABEL_ATTENTION = {"attention_rollout": 2, "alti": 3, "globenc": 3, "decompx": 3}
 """Forward passes where the module names another number for label attention."""
@@ -108,7 +112,7 @@ def test_the_receipt_says_what_is_written(name: str) -> None:
     assert f"Cost: {cost.module}" in head
     clf = quick.classifier("bert", num_labels=3, head="sigmoid")
     for labels in ([0], [0, 2]):
-        found: Any = explain(clf, TEXT, method=name, target=labels)
+        found: Any = explain(clf, TEXT, method=name, target=labels, **quick.given(name, clf))
         size = Size(len(found.spans), len(clf.tokenizer(TEXT, add_special_tokens=False)["input_ids"]), len(labels))
         assert size.n > 15
         forward, backward = cost.forward(size), cost.backward(size)

@@ -134,12 +134,14 @@ def test_norms_promise_no_sum(method: str) -> None:
 @pytest.mark.parametrize("method", quick.METHOD_NAMES)
 def test_the_receipt_names_what_was_done(method: str) -> None:
     clf = quick.classifier("bert")
-    explanation = explain(clf, DISTINCT, method=method, remover="unk")
+    given_to_it = quick.given(method, clf)
+    explanation = explain(clf, DISTINCT, method=method, remover="unk", **given_to_it)
     receipt = explanation.provenance
     spec = METHODS[method]
     assert set(receipt.settings) == set(spec.settings)
+    stood_for = {"baseline": "mask", **given_to_it, **({"metric": "comprehensiveness"} if given_to_it else {})}
     for name, setting in spec.settings.items():
-        assert receipt.settings[name] == ("mask" if name == "baseline" else setting.default)
+        assert receipt.settings[name] == stood_for.get(name, setting.default)
     asks = Game in spec.consumes and method != "random"
     assert receipt.remover == ("unk" if asks else None)
     assert receipt.method == method
