@@ -118,7 +118,7 @@ class TokenAttributor:
 
     def parameters(self) -> list[nn.Parameter]:
         """Return the weights of encoder and head; as published, those of the embeddings are not among them."""
-        fixed = {id(one) for one in self.network.get_input_embeddings().parameters()} if self.mask.published else set()
+        fixed = {id(one) for one in self.network.embedding_parameters()} if self.mask.published else set()
         names = ("encoder.", "hidden.", "output.")
         own = self.network.named_parameters()
         return [one for name, one in own if name.startswith(names) and id(one) not in fixed]
@@ -227,7 +227,7 @@ def _check_fitted(path: Path) -> None:
     if not (path / CONFIG).is_file():
         if (path / CHECKPOINTS).is_dir():
             raise SettingError(
-                f"the fit in {quoted(path)} was stopped before it was done; the same call goes on with it."
+                f"the fit in {quoted(path)} was stopped before it was done; the same call goes on there."
             )
         raise SettingError(f"{quoted(path)} is not a fitted folder: it has no {CONFIG}; {what}.")
     check_inside(path)

@@ -168,6 +168,12 @@ class AttributionNetwork(PreTrainedModel):  # type: ignore[misc]  # transformers
             "output.bias": self.output.bias,
         }
 
+    def embedding_parameters(self) -> list[nn.Parameter]:
+        """Return the weights of the encoder's embedding module: words, positions and what norms them."""
+        module = getattr(self.encoder, "embeddings", None)
+        own = module if isinstance(module, nn.Module) else self.encoder.get_input_embeddings()
+        return list(own.parameters())
+
     def get_input_embeddings(self) -> nn.Module:
         """Return the encoder's word-embedding module."""
         embeddings: nn.Module = self.encoder.get_input_embeddings()
