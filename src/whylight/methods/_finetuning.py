@@ -128,9 +128,12 @@ def _consider(group: Sequence[Best], maps: Sequence[Tensor], step: int) -> None:
 
 
 def _groups(best: Sequence[Best]) -> Iterator[list[Best]]:
-    """Divide items into batches that fit through the model at once; such that cannot share one stand alone."""
+    """Divide items into batches that fit through the model at once; such that cannot share one stand alone.
+
+    Texts of similar length stand together, so that little is padded.
+    """
     group: list[Best] = []
-    for one in best:
+    for one in sorted(best, key=lambda one: len(one.item.view.token)):
         width = max(len(other.item.view.token) for other in (*group, one))
         fits = ROWS * width * (len(group) + 1) <= one.item.view.model.budget
         if group and not (fits and one.item.view.sociable and group[0].item.view.sociable):

@@ -13,6 +13,7 @@ import copy
 import dataclasses
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -22,11 +23,12 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoTokenizer
 
-from whylight.core.alignment import align
+from whylight.core.alignment import Alignment, align
 from whylight.core.errors import IncompatibleError, ModelError, SettingError
 from whylight.core.text import Span, Text, text_of
 from whylight.models import tokenised
 from whylight.models.batching import default_token_budget
+from whylight.models.contents import tokenizer_contents
 from whylight.models.folder import CONFIG, check_inside, has_tokenizer, quoted, read_object
 from whylight.models.holding import held
 from whylight.models.networks.attribution import MODEL_TYPE, AttributionNetwork, head_scores
@@ -56,8 +58,21 @@ class TokenAttributor:
         self.metric = str(network.config.metric)
         self._budget = default_token_budget(network.device)
 
+    @cached_property
+    def _shares_tokens(self) -> bool:
+        """Whether its tokenizer is the model's own."""
+        return tokenizer_contents(self.tokenizer) == self.network.config.explains.get("tokenizer")
+
     def read(self, view: AttributedView) -> Reading:
         """Read what the model reads of a text."""
+        rows = tuple(window for window in view.encoded.windows if isinstance(window, TokenWindow))
+        if self._shares_tokens and len(rows) == 1 and len(rows[0].ids) <= self.network.config.limit:
+            each = np.arange(len(view.content))
+            return Reading(rows, Alignment(each, view.content, len(each)), len(view.token))
+        return self._aligned_reading(view)
+
+    def _aligned_reading(self, view: AttributedView) -> Reading:
+        """Read a text in tokens or windows of its own."""
         spans = view.model.spans()
         own = [spans[number] for number in view.token[view.content]]
         text, first = _stretch(text_of(view.encoded.example), own)
@@ -181,7 +196,6 @@ def open_fitted(classifier: Classifier, folder: str) -> TokenAttributor:
         SettingError: It is no fitted folder, or was fitted to another model.
     """
     path = Path(folder)
-    _check_fitted(path)
     model = getattr(classifier, "model", None)
     changes = tuple((id(one), one._version) for one in (model.parameters() if model is not None else ()))  # noqa: SLF001
     files = tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(path.glob("*.*")))
@@ -189,6 +203,7 @@ def open_fitted(classifier: Classifier, folder: str) -> TokenAttributor:
     known = _OPENED.setdefault(classifier, {}).get(str(path))
     if known is not None and known.stamp == stamp:
         return known.attributor
+    _check_fitted(path)
     found = read_attributor(path, device=None if model is None else model.device)
     _check_explains(found.network.config.explains, classifier, path)
     _OPENED[classifier][str(path)] = _Opened(stamp, found)
