@@ -50,7 +50,7 @@ def aml(
     metric: str = AUTO,
     rate: float = 4e-5,
 ) -> list[Scores]:
-    """Score words by the mask of a network that `whylight fit aml` has fitted to the model; steps=10 finetunes it."""
+    """Score words by the mask of a network that was fitted to the model; steps=10 finetunes it on the text."""
     if not folder:
         raise SettingError(f"'aml' needs {FOLDER}.")
     if steps < 0:
