@@ -13,8 +13,9 @@ import quick
 import tiny
 import whylight as wl
 from whylight.core.alignment import Alignment, align
-from whylight.core.errors import IncompatibleError, InputError, SettingError
+from whylight.core.errors import IncompatibleError, InputError, ModelError, SettingError
 from whylight.core.text import Span, Text
+from whylight.methods import _finetuning
 from whylight.methods._dual_mask import inverse_term, items_of, prediction_term, sparsity_term, terms_of
 from whylight.perturb.binding import bound
 from whylight.views.attributed import AttributedView, measure_named
@@ -266,6 +267,33 @@ def test_the_alternatives_of_the_paper_give_maps_that_are_finetuned(mask: dict[s
         assert float(other.prediction) != pytest.approx(float(plain.prediction))
     if mask.get("background") == "learned":  # it starts as the mask token
         assert float(other.prediction) == pytest.approx(float(plain.prediction))
+
+
+@pytest.mark.parametrize("trainable", ["all", "head"])
+def test_an_interrupt_hands_over_the_best_maps_so_far(trainable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clf = tiny.classifier("bert", num_labels=3)
+    options: dict[str, Any] = {"method": "aml", "folder": fitted.folder(clf), "trainable": trainable, "rate": 1e-2}
+    first = wl.explain(clf, TEXTS, **options)
+    tuned = wl.explain(clf, TEXTS, steps=3, **options)
+    steps = []
+
+    def advance(count: int) -> None:
+        steps.append(count)
+        if len(steps) == 4:  # of `all`, when the first text is done and the second has taken its first step
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_finetuning.progress, "advance", advance)
+    found = wl.explain(clf, TEXTS, steps=5 if trainable == "head" else 3, **options)
+    assert len(found) == 3
+    assert all(one.provenance.notes[-1].startswith("interrupted while finetuning") for one in found)
+    if trainable == "all":
+        assert found[0].scores.tobytes() == tuned[0].scores.tobytes()
+        assert found[2].scores.tobytes() == first[2].scores.tobytes()
+
+
+def test_a_fitted_folder_is_no_classifier() -> None:
+    with pytest.raises(ModelError, match="is no classifier, but a network that explains one; use it with --method aml"):
+        wl.load(fitted.folder(quick.classifier("bert")))
 
 
 def test_one_word_is_explained_and_a_pair_too() -> None:

@@ -29,9 +29,9 @@ from whylight.core.text import Span, Text, text_of
 from whylight.models import tokenised
 from whylight.models.batching import default_token_budget
 from whylight.models.contents import tokenizer_contents
-from whylight.models.folder import CONFIG, check_inside, has_tokenizer, quoted, read_object
+from whylight.models.folder import ATTRIBUTION, CONFIG, check_inside, has_tokenizer, quoted, read_object
 from whylight.models.holding import held
-from whylight.models.networks.attribution import MODEL_TYPE, AttributionNetwork, head_scores
+from whylight.models.networks.attribution import AttributionNetwork, head_scores
 from whylight.models.reading import loading
 from whylight.views.attributed import AttributedView
 from whylight.views.attributor import DualMask, Reading, aligned
@@ -61,7 +61,7 @@ class TokenAttributor:
     @cached_property
     def _shares_tokens(self) -> bool:
         """Whether its tokenizer is the model's own."""
-        return tokenizer_contents(self.tokenizer) == self.network.config.explains.get("tokenizer")
+        return tokenizer_contents(self.tokenizer) == str(self.network.config.explains.get("tokenizer"))
 
     def read(self, view: AttributedView) -> Reading:
         """Read what the model reads of a text."""
@@ -247,7 +247,7 @@ def _check_fitted(path: Path) -> None:
         raise SettingError(f"{quoted(path)} is not a fitted folder: it has no {CONFIG}; {what}.")
     check_inside(path)
     kind = read_object(path / CONFIG).get("model_type")
-    if kind != MODEL_TYPE:
+    if kind != ATTRIBUTION:
         raise SettingError(f"{quoted(path)} is not a fitted folder but a {quoted(kind)} model; {what}.")
     if not any(path.glob("*.safetensors")) or not has_tokenizer(path):
         raise SettingError(

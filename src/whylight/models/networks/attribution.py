@@ -21,10 +21,9 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 
 from whylight.core.errors import ModelError
+from whylight.models.folder import ATTRIBUTION
 from whylight.models.lookups import word_embeddings
 from whylight.models.networks.encoders import first_position, without_pooler
-
-MODEL_TYPE = "whylight_attribution"
 
 
 class AttributionConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers is untyped for us
@@ -42,7 +41,7 @@ class AttributionConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers
         **options: Whatever every configuration of transformers takes.
     """
 
-    model_type = MODEL_TYPE
+    model_type = ATTRIBUTION
     sub_configs: ClassVar[dict[str, Any]] = {"encoder": AutoConfig}
 
     def __init__(  # noqa: PLR0913  every argument is optional and named
