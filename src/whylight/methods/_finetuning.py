@@ -5,7 +5,8 @@ paper does not say. The maps before the first step and after each are measured; 
 
 `all` changes the encoder and the head, text by text. `head` changes the head alone: states of the encoder are computed
 once, each text has a head of its own, and the texts of a batch take their steps together. AdamW works on each number by
-itself, so that heads that lie side by side are trained as each would be alone.
+itself, so that heads that lie side by side are trained as each would be alone. What is left of a step are the passes of
+the model, two rows forward and backward, which bound the gain: about a third of the time of `all` on a CPU.
 """
 
 from collections.abc import Iterator, Sequence
@@ -68,7 +69,7 @@ def finetune_all(best: Sequence[Best], network: Attributor, how: Finetuning) -> 
     own = network.copy()
     for one in best:
         own.restore(network)
-        optimiser = torch.optim.AdamW(own.parameters(), lr=how.rate)
+        optimiser = _optimiser(own.parameters(), how.rate)
         item, told = one.item, classes_of([one.item])
         for step in how.schedule(optimiser):
             with torch.enable_grad():
@@ -100,7 +101,7 @@ def finetune_heads(best: Sequence[Best], network: Attributor, how: Finetuning) -
             name: value.detach().expand(len(items), *value.shape).clone().requires_grad_(True)  # noqa: FBT003  torch's own
             for name, value in network.head().items()
         }
-        optimiser = torch.optim.AdamW(list(heads.values()), lr=how.rate)
+        optimiser = _optimiser(list(heads.values()), how.rate)
         for step in how.schedule(optimiser):
             with torch.enable_grad():
                 maps = _maps(items, network.scored(hidden, heads), network)
@@ -114,6 +115,12 @@ def finetune_heads(best: Sequence[Best], network: Attributor, how: Finetuning) -
             progress.advance(len(items))
         with torch.no_grad():
             _consider(group, _maps(items, network.scored(hidden, heads), network), how.steps)
+
+
+def _optimiser(weights: list[torch.nn.Parameter] | list[Tensor], rate: float) -> torch.optim.AdamW:
+    """Return AdamW, in one piece where torch has it: else a step takes as long as the passes do."""
+    fused = all(one.device.type in ("cpu", "cuda") for one in weights)
+    return torch.optim.AdamW(weights, lr=rate, fused=fused)
 
 
 def _maps(items: Sequence[Item], scores: Tensor, network: Attributor) -> list[Tensor]:
