@@ -17,6 +17,7 @@ from whylight.core.errors import IncompatibleError, InputError, ModelError, Sett
 from whylight.core.text import Span, Text
 from whylight.methods import _finetuning
 from whylight.methods._dual_mask import inverse_term, items_of, prediction_term, sparsity_term, terms_of
+from whylight.models import attributor
 from whylight.perturb.binding import bound
 from whylight.views.attributed import AttributedView, measure_named
 from whylight.views.attributor import Reading, aligned
@@ -289,6 +290,21 @@ def test_an_interrupt_hands_over_the_best_maps_so_far(trainable: str, monkeypatc
     if trainable == "all":
         assert found[0].scores.tobytes() == tuned[0].scores.tobytes()
         assert found[2].scores.tobytes() == first[2].scores.tobytes()
+
+
+def test_tokens_that_share_no_character_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    clf = quick.classifier("bert", num_labels=3)
+    found = fitted.new_attributor(clf, fitted.encoder("roberta"), mask=fitted.DualMask(), metric="sufficiency", seed=0)
+    view = view_of(clf, TEXTS[0])
+    real = attributor.token_spans
+    moved = [Span(0, 900 + i, 901 + i) for i in range(64)]
+    monkeypatch.setattr(
+        attributor,
+        "token_spans",
+        lambda tokenizer, text: moved if tokenizer is found.tokenizer else real(tokenizer, text),
+    )
+    with pytest.raises(IncompatibleError, match="cannot be aligned with the model's"):
+        found.read(view)
 
 
 def test_a_fitted_folder_is_no_classifier() -> None:

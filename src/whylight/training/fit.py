@@ -249,12 +249,14 @@ def _finish(
 ) -> Trained:
     """Write the best epoch as a folder, with its figures."""
     history = list(trainer.state.log_history)
-    best = min((one for one in history if "eval_selection" in one), key=lambda one: one["eval_selection"])
-    epochs, asked = history[-1].get("epoch", 0.0), trainer.args.num_train_epochs
-    stopped = "" if done else f"interrupted after {best['epoch']:g} of {asked:g} epochs or later; the best so far"
+    validated = [one for one in history if "eval_selection" in one]
+    best = min(validated, key=lambda one: one["eval_selection"])
+    stopped = ""
+    if not done:
+        stopped = f"interrupted after {validated[-1]['epoch']:g} of {trainer.args.num_train_epochs:g} epochs"
     receipt |= {
         "interrupted": stopped,
-        "epochs_run": epochs,
+        "epochs_run": history[-1].get("epoch"),
         "best_epoch": best["epoch"],
         "validation": {n.removeprefix("eval_"): value for n, value in best.items() if n.startswith("eval_")},
         "history": history,

@@ -2,7 +2,8 @@
 
 The network learns from the model's own answers: labels of the texts are not looked at. A checkpoint is chosen by the
 mean of a metric over validation texts, in the direction in which the metric is better; the published search stopped
-early by "lower is better" for every metric, and scored a trial by its last value.
+early by "lower is better" for every metric, and scored a trial by its last value. Texts are validated after every
+epoch, where the published code does so three times an epoch.
 
 Reference: Barkan et al. 2024, sections 3.1 and 4: AdamW, 4e-5, 10 epochs, batches of 20, linear decay without warm-up,
 and, from the published code, weight decay 0.01 and no clipping of gradients. Cost: for each text and epoch three
