@@ -11,6 +11,7 @@ trials early by "lower is better" whatever the metric, and takes the last value 
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from whylight.training.folder import claimed_by_one, interruptible
 from whylight.training.progress import trial_bar
 from whylight.views.attributed import Measure
 
+if TYPE_CHECKING:
+    from whylight.core.inputs import JsonValue
+
 try:
     import optuna
     from optuna.distributions import FloatDistribution
@@ -33,12 +37,7 @@ except ImportError:
     ) from None
 
 # isort: split
-from typing import TYPE_CHECKING
-
 from whylight.training.trials import opened_study
-
-if TYPE_CHECKING:
-    from whylight.core.inputs import JsonValue
 
 SPACE = {name: FloatDistribution(0.0, 1.0) for name in WEIGHTS}
 DIVERGED = float("inf")
