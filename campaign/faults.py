@@ -128,7 +128,7 @@ def _train(prepared: Prepared, folder: Path) -> None:
             mark_started(place, identity)
             receipt = {"training": identity.name, "asked": identity.asked, "unmet": False, "history": []}
             with quiet(), patch.object(result, "draw_curves", lambda _: "<svg/>"):
-                result._write_result(prepared, place, receipt)  # noqa: SLF001  what is tried
+                result.write_result(prepared.model, prepared.tokenizer, place, receipt, place=place)
 
 
 def _rows(folder: Path) -> object:

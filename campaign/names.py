@@ -56,6 +56,7 @@ ON_DATA = {
     "recommend": ("--budget", "--head", "--model"),
     "train": ("--objective", "--combine", "--architecture", "--precision", "--epochs", "--dev", "--model"),
     "tune": ("--search", "--trials", "--objective", "--format"),
+    "fit": ("--metric", "--set", "--remover", "--encoder", "--dev", "--model"),
 }
 COLOUR = re.compile("\x1b\\[[0-9;]*m")
 NOT_OURS = re.compile("\x1b\\[(5|8)m")
@@ -142,10 +143,12 @@ def commands(value: str, base: Path, folder: str) -> list[Command]:
         ["train", *data, "--objective", f"classification={value}", "--out", str(place.run / "trained")],
         ["tune", *data, "--search", f"{value}=1:2", "--out", str(place.run / "tuned")],
         ["train", *data, "--out", value, "--epochs", "0"],
+        ["fit", value, *data, "--out", str(place.run / "fitted")],
     ]
     rows += [["explain", "a good film", *(() if option == "--model" else model), option, value] for option in OPTIONS]
     for name, options in ON_DATA.items():
-        rest = [*data, *(["--out", str(place.run / name)] if name in {"train", "tune"} else [])]
+        rest = [*data, *(["--out", str(place.run / name)] if name in {"train", "tune", "fit"} else [])]
+        rest = ["aml", *rest] if name == "fit" else rest
         rows += [[name, *rest, option, value] for option in options]
     records = ("evaluate", *data, *model, "--method", "saliency", "--metric", "entropy", "--format", "json")
     pair = ("explain", f"a film {value}", "--pair", value, *model, "--target", "all", "--method", "saliency")

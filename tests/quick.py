@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+import fitted
 import tiny
 from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.explanation import Explanation
@@ -30,6 +31,8 @@ FEW: dict[str, float] = {
 FEW_COALITIONS = 240
 """Of KernelSHAP, which refuses too few for the text; the longest here has 100 words."""
 METHOD_NAMES = METHODS.names()
+FITTED = [name for name in METHOD_NAMES if METHODS[name].facts["given"]]
+"""Methods that need something that is fitted to a classifier first."""
 UNRECORDED = {
     "deberta": "'DebertaV2ForSequenceClassification'",
     "bigbird": "'BigBirdForSequenceClassification'",
@@ -73,12 +76,20 @@ def cheap(method: str) -> dict[str, float]:
     """Return small values for those of a method's settings that cost time."""
     if method == "kernel_shap":
         return {"samples": FEW_COALITIONS}
+    if method == "aml":
+        return {"steps": 1}  # which asks the model for more than its prediction
     return {name: value for name, value in FEW.items() if name in METHODS[method].settings}
+
+
+def given(method: str, clf: Any) -> dict[str, Any]:
+    """Return what a method cannot do without: a folder that is fitted to the classifier."""
+    return {"folder": fitted.folder(clf)} if method in FITTED else {}
 
 
 def run(clf: Any, text: Any, method: str, **options: Any) -> Explanation:
     """Explain one input by one method, cheaply."""
-    explanation: Explanation = explain(clf, text, method=method, **{**cheap(method), **options})
+    asked = {**cheap(method), **given(method, clf), **options}
+    explanation: Explanation = explain(clf, text, method=method, **asked)
     return explanation
 
 

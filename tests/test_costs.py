@@ -90,6 +90,10 @@ COSTS = {
     "globenc": Cost("2 forward, n^2 products a layer", f"{TWO}N^2 D heads a layer", lambda _: 2),
     "decompx": Cost("2 forward, n times the products of one", f"{TWO}N times the products", lambda _: 2),
     "decompx_linear": Cost(*ONE),
+    "aml": Cost(
+        "1 forward, and 1 of a fitted network", "one forward pass of the model, and one of the network per target",
+        lambda size: 1 + size.labels,
+    ),
 }  # fmt: skip
 FEWER = {"marc": {"steps": 12}}
 """Settings by which the receipt is checked on fewer steps than are written; the rule is the same."""
@@ -114,7 +118,8 @@ def test_the_receipt_says_what_is_written(name: str) -> None:
     assert f"Cost: {cost.module}" in head
     clf = quick.classifier("bert", num_labels=3, head="sigmoid")
     for labels in ([0], [0, 2]):
-        found: Any = explain(clf, TEXT, method=name, target=labels, **FEWER.get(name, {}))
+        own = {**FEWER.get(name, {}), **quick.given(name, clf)}
+        found: Any = explain(clf, TEXT, method=name, target=labels, **own)
         size = Size(len(found.spans), len(clf.tokenizer(TEXT, add_special_tokens=False)["input_ids"]), len(labels))
         assert size.n > 15
         forward, backward = cost.forward(size), cost.backward(size)

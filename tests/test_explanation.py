@@ -134,14 +134,17 @@ def test_norms_promise_no_sum(method: str) -> None:
 @pytest.mark.parametrize("method", quick.METHOD_NAMES)
 def test_the_receipt_names_what_was_done(method: str) -> None:
     clf = quick.classifier("bert")
-    named = {"baseline": "mask", "background": "pad"}  # what `auto` and `pad_first` stand for here
+    given_to_it = quick.given(method, clf)
     fewer = {"steps": 5} if method == "marc" else {}
-    explanation = explain(clf, DISTINCT, method=method, remover="unk", **fewer)
+    explanation = explain(clf, DISTINCT, method=method, remover="unk", **given_to_it, **fewer)
     receipt = explanation.provenance
     spec = METHODS[method]
     assert set(receipt.settings) == set(spec.settings)
+    found = {"metric": "comprehensiveness", "rate": 4e-5} if given_to_it else {}
+    # what `auto` and `pad_first` stand for here
+    stood_for = {"baseline": "mask", "background": "pad", **given_to_it, **found, **fewer}
     for name, setting in spec.settings.items():
-        assert receipt.settings[name] == {**named, **fewer}.get(name, setting.default)
+        assert receipt.settings[name] == stood_for.get(name, setting.default)
     asks = Game in spec.consumes and method != "random"
     assert receipt.remover == ("unk" if asks else None)
     assert receipt.method == method

@@ -37,7 +37,10 @@ def test_what_the_design_names_is_registered() -> None:
 def test_every_method_declares_its_facts(name: str) -> None:
     spec = METHODS[name]
     assert spec.name == name
-    assert set(spec.facts) == {"cite", "signed", "complete", "class_specific", "scores", "layers", "tried", "alone"}
+    assert set(spec.facts) == {
+        *("cite", "signed", "complete", "class_specific", "scores", "layers", "tried", "alone", "given"),
+    }  # fmt: skip
+    assert set(spec.facts["given"]) <= set(spec.settings)
     assert spec.consumes
     assert spec.summary
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from whylight.models.load import load
     from whylight.run.evaluate import evaluate
     from whylight.study.sanity import sanity_check
+    from whylight.training.fit import fit
     from whylight.training.recipe import recipe
     from whylight.training.train import train
 
@@ -40,6 +41,7 @@ __all__ = [
     "dataset",
     "evaluate",
     "explain",
+    "fit",
     "load",
     "measure",
     "recipe",
@@ -53,6 +55,7 @@ _LAZY = {
     "dataset": "whylight.data.load",
     "evaluate": "whylight.run.evaluate",
     "explain": "whylight.explaining.explain",
+    "fit": "whylight.training.fit",
     "load": "whylight.models.load",
     "measure": "whylight.explaining.evaluate",
     "recipe": "whylight.training.recipe",

@@ -1,7 +1,8 @@
 """The checks of methods by name, and which of them are run on which architecture."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from typing import Any
 
 import quick
 from whylight.core.registry import METHODS
@@ -37,7 +38,11 @@ def titles() -> dict[str, list[str]]:
 @cache
 def checks(method: str, architecture: str) -> dict[str, Callable[[], None]]:
     few = method == "kernel_shap" and architecture not in FULLY  # it explains no long text there
-    settings = {"samples": 60} if few else quick.cheap(method)
+    cheap = {"samples": 60} if few else quick.cheap(method)
+
+    def settings(clf: Any) -> Mapping[str, object]:
+        return {**cheap, **quick.given(method, clf)}
+
     return dict(method_checks(method, classifier=quick.classifier(architecture, num_labels=3), settings=settings))
 
 

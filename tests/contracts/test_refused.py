@@ -8,7 +8,7 @@ import quick
 import tiny
 from whylight.core.errors import IncompatibleError
 from whylight.core.registry import METHODS
-from whylight.explaining.compatible import compatible
+from whylight.explaining.compatible import compatible, obstacle
 
 APART = [name for name in quick.METHOD_NAMES if METHODS[name].facts["layers"] is not None]
 BY_NORM = [name for name in APART if METHODS[name].facts["layers"] == "post_norm"]
@@ -16,8 +16,11 @@ BY_NORM = [name for name in APART if METHODS[name].facts["layers"] == "post_norm
 
 @pytest.mark.parametrize("kind", tiny.EVERY)
 def test_every_method_works_exactly_where_it_is_said_to(kind: str) -> None:
-    found = {name: reason is None for name, reason in compatible(quick.classifier(kind)).items()}
+    clf = quick.classifier(kind)
+    found = {name: obstacle(METHODS[name], clf) is None for name in quick.METHOD_NAMES}
     assert found == {name: quick.works(name, kind) for name in quick.METHOD_NAMES}
+    claimed = {name for name, reason in compatible(clf).items() if reason is None}
+    assert claimed == {name for name in quick.METHOD_NAMES if found[name] and name not in quick.FITTED}
 
 
 def test_what_is_refused_is_what_takes_layers_apart() -> None:

@@ -15,6 +15,7 @@ from whylight import __version__
 from whylight.cli.compare import compare
 from whylight.cli.evaluate import evaluate
 from whylight.cli.explain import explain
+from whylight.cli.fit import fit
 from whylight.cli.methods import datasets, methods, metrics, objectives
 from whylight.cli.recommend import recommend
 from whylight.cli.report import report
@@ -77,6 +78,7 @@ app.command()(compare)
 app.command()(report)
 app.command()(recommend)
 app.command()(sanity)
+app.command()(fit)
 app.command()(train)
 app.command()(tune)
 app.command()(methods)

@@ -16,16 +16,18 @@ def methods(
     """List the methods, what they look at and their settings."""
     reasons: dict[str, str | None] = {}
     if model is not None:
-        from whylight.explaining.compatible import compatible  # noqa: PLC0415  torch loads only when it is needed
+        from whylight.explaining.compatible import obstacle  # noqa: PLC0415  torch loads only when it is needed
         from whylight.models.load import load  # noqa: PLC0415
 
-        reasons = compatible(load(model))
+        classifier = load(model)
+        reasons = {name: obstacle(METHODS[name], classifier) for name in METHODS.names()}
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("method", "looks at", "sign", "settings and defaults", "what it does"):
         table.add_column(column, no_wrap=column == "method")
     for name in METHODS.names():
         spec = METHODS[name]
-        works = spec.summary if reasons.get(name) is None else f"does not work here: {reasons[name]}"
+        needs = "".join(f" It needs {what}." for what in spec.facts["given"].values())
+        works = f"{spec.summary}{needs}" if reasons.get(name) is None else f"does not work here: {reasons[name]}"
         sign = "yes" if spec.facts["signed"] else "no"
         table.add_row(name, _consumed(spec), sign, _shown_settings(spec), works)
     Console().print(table)

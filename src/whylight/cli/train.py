@@ -113,10 +113,10 @@ def read_options(options: Mapping[str, Any]) -> Asked:
     for_terms = parse_settings(options["settings"] or [])
     recipe = make_recipe(options["objective"] or [], numbers=numbers, settings=for_terms)
     architecture = choice("architecture", options["architecture"], get_args(Architecture))
-    return Asked(_data(options), recipe, architecture)
+    return Asked(read_texts(options), recipe, architecture)
 
 
-def _data(options: Mapping[str, Any]) -> "tuple[Dataset, Dataset]":
+def read_texts(options: Mapping[str, Any]) -> "tuple[Dataset, Dataset]":
     """Return the texts to learn from and those to choose by."""
     how = {"settings": options["data_settings"], "drop_broken": options["drop_broken"]}
     learnt = read_data(options["data"], split=options["split"], **how)

@@ -170,6 +170,7 @@ def method(  # noqa: PLR0913  one keyword per fact; there is nothing to group
     layers: LayerKind | None = None,
     tried: bool = False,
     alone: bool = False,
+    given: Mapping[str, str] | None = None,
 ) -> Callable[[F], F]:
     """Register a method: a function from views to scores `[targets, features]`.
 
@@ -185,9 +186,11 @@ def method(  # noqa: PLR0913  one keyword per fact; there is nothing to group
         tried: Whether right views are not enough for it to work, so that it is tried before it is said to (as every
             method that looks at a trace is).
         alone: Whether it explains each window of a long text as a text of its own, whatever is asked.
+        given: Settings that have no default to work with, by name, and what must be given, in words.
     """
     facts: dict[str, object] = {"signed": signed, "complete": complete, "class_specific": class_specific}
     needs: dict[str, object] = {"scores": scores, "layers": layers, "tried": tried, "alone": alone}
+    needs["given"] = given or {}
 
     def register(function: F) -> F:
         METHODS.register(function, cite=cite, **facts, **needs)

@@ -5,7 +5,7 @@ view that a method consumes is held against plain calls of the model, once a cla
 Methods for which right views are not enough, because they go into a model's parts, run themselves.
 """
 
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -44,8 +44,18 @@ def obstacle(spec: Spec, classifier: Classifier) -> str | None:
 
 
 def compatible(classifier: Classifier) -> dict[str, str | None]:
-    """Return every method with the reason why it does not work with this classifier, or None where it does."""
-    return {name: obstacle(METHODS[name], classifier) for name in METHODS.names()}
+    """Return every method with the reason why it does not work with this classifier, or None where it does.
+
+    A method that cannot do without a setting, such as one that is fitted first, says what must be given to it.
+    """
+    specs = [METHODS[name] for name in METHODS.names()]
+    return {spec.name: obstacle(spec, classifier) or lack(spec) for spec in specs}
+
+
+def lack(spec: Spec) -> str | None:
+    """Return what must be given to a method before it does anything, or None where its defaults will do."""
+    given: Mapping[str, str] = spec.facts["given"]
+    return f"'{spec.name}' needs {' and '.join(given.values())}" if given else None
 
 
 def require(spec: Spec, classifier: Classifier) -> None:

@@ -23,12 +23,14 @@ from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
 from whylight.core.text import Text
 from whylight.models import anatomy, heads, readings, rules, tracing, trial
+from whylight.models.attributed import attributed_view
 from whylight.models.batching import Company, Engine
 from whylight.models.chunked_document import Document, DocumentGradientView, document_of
 from whylight.models.chunked_outcomes import ChunkedOutcomes, every_label
 from whylight.models.frozen import frozen
 from whylight.models.token_network import TokenNetwork
 from whylight.models.unchanged import unchanged
+from whylight.views.attributed import AttributedView
 from whylight.views.batch import Removal
 from whylight.views.cache import Cache
 from whylight.views.classifier import Offers, Outcomes, Request, game_of
@@ -71,6 +73,7 @@ class ChunkedClassifier:
             GradientView: self.gradient_view,
             SoftGame: self.soft_game,
             TraceView: self.trace_view,
+            AttributedView: self.attributed_view,
         }
 
     @property
@@ -129,6 +132,10 @@ class ChunkedClassifier:
             meter=request.meter,
             all_labels=lambda: self.gradient_view(segment, request.of_all(self.labels)),
         )
+
+    def attributed_view(self, encoded: Encoded, request: Request) -> AttributedView:
+        """Look at an input through a network that was fitted to this model."""
+        return attributed_view(self, encoded, request, batches=lambda: False, budget=self.engine.budget)
 
     def trace_view(self, segment: Encoded, request: Request) -> TraceView:
         """Look at the labels' attention over a whole document, and at the attention inside its chunks."""

@@ -22,7 +22,7 @@ def model_contents(model: Any, tokenizer: Any) -> Mapping[str, str]:  # noqa: AN
     return {
         "weights": _weights(model),
         "configuration": digest([type(model).__qualname__, _configuration(model.config.to_dict())]),
-        "tokenizer": _tokenizer(tokenizer),
+        "tokenizer": tokenizer_contents(tokenizer),
     }
 
 
@@ -57,7 +57,8 @@ def _configuration(entries: Any) -> Any:  # noqa: ANN401  JSON of any depth
     return entries if isinstance(entries, str | int | float | bool | None) else str(entries)
 
 
-def _tokenizer(tokenizer: Any) -> str:  # noqa: ANN401
+def tokenizer_contents(tokenizer: Any) -> str:  # noqa: ANN401
+    """Return a hash of a tokenizer, whatever it was called with before."""
     # a call with truncation or padding leaves its settings behind, which the next call sets anew
     backend = {**json.loads(tokenizer.backend_tokenizer.to_str()), "truncation": None, "padding": None}
     special = json.dumps(tokenizer.special_tokens_map, sort_keys=True, default=str)

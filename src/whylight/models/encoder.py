@@ -17,6 +17,7 @@ from whylight.core.errors import IncompatibleError
 from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
 from whylight.core.text import Text
 from whylight.models import anatomy, heads, readings, rules, tracing, trial
+from whylight.models.attributed import attributed_view
 from whylight.models.batching import Company, Engine
 from whylight.models.frozen import frozen
 from whylight.models.leaves import leaves
@@ -24,6 +25,7 @@ from whylight.models.lookups import word_embeddings
 from whylight.models.outcomes import outcomes_of
 from whylight.models.token_network import TokenNetwork
 from whylight.models.unchanged import unchanged
+from whylight.views.attributed import AttributedView
 from whylight.views.batch import Removal
 from whylight.views.cache import Cache
 from whylight.views.classifier import Offers, Outcomes, Request, game_of
@@ -67,6 +69,7 @@ class TransformerClassifier:
             GradientView: self.gradient_view,
             SoftGame: self.soft_game,
             TraceView: self.trace_view,
+            AttributedView: self.attributed_view,
         }
 
     @property
@@ -158,6 +161,10 @@ class TransformerClassifier:
         """Return how many tokens a batch of rows of these lengths may hold; 0 if they must not share one."""
         shared = self.company == "any" or (self.company == "alike" and len(set(lengths)) == 1)
         return self.engine.budget if shared else 0
+
+    def attributed_view(self, encoded: Encoded, request: Request) -> AttributedView:
+        """Look at an input through a network that was fitted to this model."""
+        return attributed_view(self, encoded, request, batches=lambda: self.company == "any", budget=self.engine.budget)
 
     def trace_view(self, segment: Encoded, request: Request) -> TraceView:
         """Look at the attention and the layers of one window."""

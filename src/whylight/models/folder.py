@@ -30,6 +30,8 @@ READ_SUFFIXES = {".json", ".txt", ".model", ".safetensors", ".bin", ".jinja"}
 """Files that loaders may open."""
 OTHER_TASKS = ("ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice")
 LAYER_COUNTS = ("num_hidden_layers", "n_layers", "n_layer", "num_layers", "encoder_layers", "decoder_layers")
+ATTRIBUTION = "whylight_attribution"
+"""What the configuration of a fitted network calls itself."""
 MOST_LAYERS = 1000
 MOST_LABELS = 5_000_000
 LONGEST_REASON = 300
@@ -155,6 +157,11 @@ def check_index(index: Mapping[str, Any], folder: object) -> list[str]:
 
 def check_task(config: Mapping[str, Any], folder: object) -> None:
     """Refuse a configuration of another task."""
+    if config.get("model_type") == ATTRIBUTION:
+        raise ModelError(
+            f"{quoted(folder)} is no classifier, but a network that explains one; use it with --method aml "
+            "--set folder=... and the model that it was fitted to."
+        )
     kinds = _as_texts(config.get("architectures"))
     if kinds and all(kind.endswith(OTHER_TASKS) for kind in kinds):
         raise ModelError(f"{quoted(folder)} is a {quoted(kinds[0])}, not a sequence classifier.")

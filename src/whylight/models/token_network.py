@@ -118,6 +118,11 @@ class TokenNetwork:
             embedded: Tensor = self.model.get_input_embeddings()(torch.as_tensor(ids, device=self.model.device))
             return embedded.detach()
 
+    @property
+    def embed_size(self) -> int:
+        """Width of the word embeddings."""
+        return int(self.model.get_input_embeddings().weight.shape[1])
+
     def baselines(self, segment: Encoded, inputs: Tensor) -> Mapping[str, Tensor]:
         """Return the rows of "nothing": a replacement token, or zeros, wherever a feature stands."""
         content = torch.as_tensor(one_window(segment).feature >= 0, device=inputs.device)[:, None]

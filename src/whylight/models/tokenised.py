@@ -132,7 +132,7 @@ def encode(  # noqa: PLR0913  one keyword per fact of the model
 def _part(tokenizer: Any, example: Text, number: int, *, unit: Unit, first: int) -> tuple[TextTokens, Offsets]:  # noqa: ANN401
     """Tokenise one text; features are numbered from `first`."""
     text = example.parts[number]
-    tokens = _tokens_of(tokenizer, text)
+    tokens = tokens_of(tokenizer, text)
     offsets: Offsets = [(int(start), int(end)) for start, end in tokens["offset_mapping"]]
     anchors: Anchors = [_first_visible(text, start, end) for start, end in offsets]
     own_words = units(example, "word", part=number)
@@ -154,7 +154,8 @@ def _part(tokenizer: Any, example: Text, number: int, *, unit: Unit, first: int)
     return TextTokens(np.asarray(tokens["input_ids"], dtype=np.int64), owners, boundaries, joint), features
 
 
-def _tokens_of(tokenizer: Any, text: str) -> Any:  # noqa: ANN401  transformers' own types
+def tokens_of(tokenizer: Any, text: str) -> Any:  # noqa: ANN401  transformers' own types
+    """Return the ids and offsets of a text's own tokens."""
     # split_special_tokens: a "[SEP]" that a user typed is text, not structure
     options = {"add_special_tokens": False, "return_offsets_mapping": True, "split_special_tokens": True}
     try:

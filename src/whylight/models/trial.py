@@ -30,6 +30,7 @@ from whylight.models.holding import held
 from whylight.models.token_network import TokenNetwork
 from whylight.models.unchanged import is_block_sparse, unchanged
 from whylight.perturb.binding import bound
+from whylight.views.attributed import AttributedView
 from whylight.views.classifier import Classifier, Request
 from whylight.views.game import Game
 from whylight.views.gradient import GradientView
@@ -278,5 +279,6 @@ TRIALS: Mapping[type[View], Callable[[OnTokens], str | None]] = {
     Game: trial_game,
     GradientView: gradient,
     SoftGame: gradient,
+    AttributedView: gradient,
     TraceView: trace,
 }

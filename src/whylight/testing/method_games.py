@@ -40,5 +40,5 @@ def the_gap_of_a_game_is_the_true_one(subject: MethodSubject) -> None:
 
 
 def _scores_of_game(subject: MethodSubject, game: Game) -> Scores:
-    found = subject.spec.function(game, **subject.spec.complete_settings(subject.settings))
+    found = subject.spec.function(game, **subject.spec.complete_settings(subject.settings_for(subject.classifier)))
     return found if isinstance(found, Scores) else Scores(np.asarray(found, dtype=np.float64))

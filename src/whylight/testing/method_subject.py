@@ -1,6 +1,6 @@
 """A method in front of a classifier, with what several checks of it share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,9 @@ from whylight.testing.tiny import tiny_classifier
 from whylight.testing.twins import hosted, in_training
 from whylight.views.classifier import Classifier
 
+GivenSettings = Mapping[str, object] | Callable[[Classifier], Mapping[str, object]]
+"""Settings, or a function from a classifier to them, for a method that is fitted to one."""
+
 
 @dataclass(frozen=True, eq=False)
 class MethodSubject:
@@ -25,12 +28,16 @@ class MethodSubject:
     Attributes:
         spec: The method.
         given: The classifier; None for the tiny one.
-        settings: Settings that the method is run with.
+        settings: Settings that the method is run with, or what makes them for a classifier.
     """
 
     spec: Spec
     given: Classifier | None
-    settings: Mapping[str, object]
+    settings: GivenSettings
+
+    def settings_for(self, classifier: Classifier) -> Mapping[str, object]:
+        """Return the settings that the method is run with in front of a classifier."""
+        return self.settings(classifier) if callable(self.settings) else self.settings
 
     @cached_property
     def classifier(self) -> Classifier:
@@ -59,7 +66,7 @@ class MethodSubject:
 
     def explain(self, given: Any, *, classifier: Classifier | None = None, **options: Any) -> Explanation:  # noqa: ANN401  options of `explain`
         """Explain an input; that this is refused breaks a promise."""
-        asked: dict[str, Any] = {**self.settings, **options}
+        asked: dict[str, Any] = {**self.settings_for(classifier or self.classifier), **options}
         try:
             found: Explanation = explain(
                 classifier or self.classifier, given, method=self.spec.name, progress=False, **asked

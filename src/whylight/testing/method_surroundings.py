@@ -44,13 +44,12 @@ def a_model_is_left_as_it_was_after_an_error_midway(subject: MethodSubject) -> N
     """An error in the model's own code, after the prediction, is handed on and leaves nothing behind."""
     twin = in_training(hosted(subject.classifier))
     subject.explain(TEXT, classifier=twin, target=0)  # what works is tried before, and not while it fails
+    settings: dict[str, Any] = {**subject.settings_for(twin)}
     before = snapshot(twin.model)
     raised = False
     with _failing(twin):
         try:
-            explain(
-                twin, TEXT, method=subject.spec.name, target="all", progress=False, **dict[str, Any](subject.settings)
-            )
+            explain(twin, TEXT, method=subject.spec.name, target="all", progress=False, **settings)
         except MidwayError:
             raised = True
     promise(raised == subject.asks, "an error in the model's own code must be handed on as it is; it was not.")

@@ -5,11 +5,11 @@ are known through and through (`method_games`), and the model and the process ar
 (`method_surroundings`). Cost: about a hundred explanations by a network of two small layers.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from whylight.core.registry import METHODS, Plugin
 from whylight.testing import method_games as games, method_scores as scores, method_surroundings as surroundings
-from whylight.testing.method_subject import MethodSubject
+from whylight.testing.method_subject import GivenSettings, MethodSubject
 from whylight.testing.running import DECLARED, Check, Named, checks_of, registered, run_checks
 from whylight.testing.twins import is_hosted
 from whylight.views.classifier import Classifier
@@ -17,14 +17,15 @@ from whylight.views.game import Game
 
 
 def check_method(
-    method: str | Plugin, *, classifier: Classifier | None = None, settings: Mapping[str, object] | None = None
+    method: str | Plugin, *, classifier: Classifier | None = None, settings: GivenSettings | None = None
 ) -> None:
     """Check that a method keeps every promise of its kind.
 
     Args:
         method: Its name, or the function that is decorated with `@method`.
         classifier: What it is to explain: any classifier of texts. By default a tiny transformer with three labels.
-        settings: Settings to run it with, e.g. fewer samples than its default.
+        settings: Settings to run it with, e.g. fewer samples than its default; a function from a classifier to them for
+            a method that is fitted to one, because copies of the classifier are explained too.
 
     Raises:
         AssertionError: With one sentence per promise that it breaks.
@@ -34,7 +35,7 @@ def check_method(
 
 
 def method_checks(
-    method: str | Plugin, *, classifier: Classifier | None = None, settings: Mapping[str, object] | None = None
+    method: str | Plugin, *, classifier: Classifier | None = None, settings: GivenSettings | None = None
 ) -> Iterator[Named]:
     """Yield the checks of `check_method` one by one, as (name, function without arguments).
 
@@ -43,7 +44,9 @@ def method_checks(
         classifier: As for `check_method`.
         settings: As for `check_method`.
     """
-    return checks_of(METHOD_CHECKS, MethodSubject(registered(METHODS, method), classifier, settings or {}))
+    return checks_of(
+        METHOD_CHECKS, MethodSubject(registered(METHODS, method), classifier, {} if settings is None else settings)
+    )
 
 
 def _on_a_model(subject: MethodSubject) -> bool:

@@ -1,6 +1,8 @@
 """A progress bar for training, with the terms of the loss beside it."""
 
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
@@ -10,12 +12,19 @@ from whylight.explaining.console import Console, text_column
 
 SHOWN = ("loss", "grad_norm", "learning_rate", "epoch", "step")
 """Logged numbers that are not shown as terms."""
+FIGURES = ("accuracy", "micro_f1", "labels", "rest")
+"""Figures of a classifier's validation that are shown."""
 
 
 class ProgressBar(TrainerCallback):  # type: ignore[misc]  # transformers is untyped for us
-    """Shows steps, time left, terms, and the last validation, if a person is watching."""
+    """Shows steps, time left, terms, and the last validation, if a person is watching.
 
-    def __init__(self) -> None:
+    Args:
+        names: Figures of a validation that are shown.
+    """
+
+    def __init__(self, names: Sequence[str] = FIGURES) -> None:
+        self._names = names
         self._progress: Progress | None = None
         self._terms = self._validated = ""
 
@@ -45,11 +54,25 @@ class ProgressBar(TrainerCallback):  # type: ignore[misc]  # transformers is unt
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any) -> None:  # noqa: ANN401, ARG002
         """Take up the last validation."""
-        names = ("accuracy", "micro_f1", "labels", "rest")
-        shown = {name: metrics[f"eval_{name}"] for name in names if f"eval_{name}" in metrics}
+        shown = {name: metrics[f"eval_{name}"] for name in self._names if f"eval_{name}" in metrics}
         self._validated = "validation: " + " ".join(f"{name} {value:.3f}" for name, value in shown.items())
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
         """Take the bar away."""
         if self._progress is not None:
             self._progress.stop()
+
+
+@contextmanager
+def trial_bar(total: int, *, shown: bool) -> Iterator[Callable[[float], None]]:
+    """Show how many trials are done, if a person is watching."""
+    columns = (
+        text_column("trial {task.fields[now]} of {task.total:g}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    hidden = not (shown and sys.stderr.isatty())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as progress:
+        task = progress.add_task("", total=total, now=1)
+        yield lambda done: progress.update(task, completed=done, now=min(total, int(done) + 1))

@@ -42,6 +42,8 @@ def finished(folder: Path, identity: Identity) -> Trained | None:
             known = read_receipt(folder)
             if known.get("training") != identity.name:
                 raise identity.refusal(folder, known.get("asked", {}), kind="training")
+            if known.get("interrupted"):
+                return None
             if processes.is_first():  # a kill may have come before they were removed
                 shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
             if known["unmet"]:
@@ -87,25 +89,43 @@ def finish(trainer: ReasonTrainer, prepared: Prepared, folder: Path, receipt: di
         _, logits, gold = trainer.validated()
         receipt["threshold"] = model.config.decision_threshold = trainer.figures(logits, gold).threshold
     if processes.is_first():
-        _write_result(prepared, folder, receipt)
+        place = folder / "unmet" if unmet else folder
+        write_result(prepared.model, prepared.tokenizer, folder, receipt, place=place)
     trainer.accelerator.wait_for_everyone()
     if unmet:
         raise UnmetError(_unmet_sentence(receipt, folder))
     return Trained(folder, receipt)
 
 
-def _write_result(prepared: Prepared, folder: Path, receipt: dict[str, Any]) -> None:
-    """Write model, curves and receipt, each complete before it stands in its place; then checkpoints may go."""
-    place = folder / "unmet" if receipt["unmet"] else folder
+def write_result(
+    model: Any,  # noqa: ANN401  transformers' own types
+    tokenizer: Any,  # noqa: ANN401
+    folder: Path,
+    receipt: dict[str, Any],
+    *,
+    place: Path,
+    done: bool = True,
+) -> None:
+    """Write model, curves and receipt, each complete before it stands in its place; then checkpoints may go.
+
+    Args:
+        model: The model.
+        tokenizer: Its tokenizer.
+        folder: Folder of the training.
+        receipt: What there is to know of it.
+        place: Folder of the model.
+        done: Whether the training is over; else its checkpoints stay, so that it can go on.
+    """
     new = folder / CHECKPOINTS / "new"  # what a kill leaves of it goes with the checkpoints
     with saving(folder):
         shutil.rmtree(new, ignore_errors=True)
-        prepared.model.save_pretrained(new)
-        prepared.tokenizer.save_pretrained(new)
+        model.save_pretrained(new)
+        tokenizer.save_pretrained(new)
         move_in(new, place)
         write_text(folder / "curves.svg", draw_curves(receipt["history"]))
         write_text(folder / RECEIPT, json.dumps(receipt, indent=1) + "\n")
-        shutil.rmtree(folder / CHECKPOINTS)
+        if done:
+            shutil.rmtree(folder / CHECKPOINTS)
 
 
 def _bounds(recipe: Recipe, history: list[dict[str, float]]) -> dict[str, float] | None:

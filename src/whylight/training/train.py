@@ -85,7 +85,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     elif objectives or settings:
         raise SettingError(f"a recipe says all; '{next(iter(settings), 'objectives')}' belongs into it.")
     choice("architecture", architecture, get_args(Architecture))
-    _require_libraries()
+    require_libraries()
     folder = Path(out)
     _check_data(data, dev, check_recipe(recipe))
     recipe = _complete(recipe, data)
@@ -153,7 +153,7 @@ def identity_of(
     )
 
 
-def _require_libraries() -> None:
+def require_libraries() -> None:
     """Say what to install, before anything is read or written, where training is not installed."""
     for name in ("accelerate", "matplotlib"):
         if find_spec(name) is None:

@@ -1,24 +1,18 @@
-"""Hugging Face's trainer with terms in place of a loss: it keeps checkpoints, resumption, devices and precision."""
+"""Training a classifier by the terms of a recipe."""
 
 import time
-from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
-from transformers import Trainer
 
-from whylight.core.errors import ModelError
 from whylight.models.trainable import network
 from whylight.training import processes
-from whylight.training.batches import LengthSampler, TrainingItem, batch_of
+from whylight.training.base import TermTrainer
+from whylight.training.batches import batch_of
 from whylight.training.combine import Loss, Multiplier, loss_of
 from whylight.training.figures import BY_DOCUMENT, Figures, multi_label, single_label
-from whylight.training.folder import saving
 from whylight.training.recipe import Recipe
 from whylight.views.step import Network, Step, probabilities
 
@@ -36,7 +30,7 @@ def chosen_by(recipe: Recipe, *, multi_label: bool) -> str:
     return BY_DOCUMENT if multi_label and recipe.combine == "joint" else TOTAL
 
 
-class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped for us
+class ReasonTrainer(TermTrainer):
     """Trains by the terms of a recipe.
 
     Args:
@@ -46,15 +40,11 @@ class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped f
         **options: Those of Hugging Face's trainer.
     """
 
-    loss_is_scaled_for_ga = False  # else gradients would grow with the number of accumulated parts
-
     def __init__(self, recipe: Recipe, *, mask_id: int, teacher: Network | None, **options: Any) -> None:  # noqa: ANN401
-        super().__init__(**options)
+        super().__init__(batch_size=recipe.batch_size, **options)
         self.recipe = recipe
         self.teacher = teacher
         self.mask_id = mask_id
-        self._sums: dict[str, float] = defaultdict(float)
-        self._counts: dict[str, int] = defaultdict(int)
         self._network: Network | None = None
 
     @property
@@ -73,15 +63,10 @@ class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped f
         """Compute the terms of a training batch."""
         step = self._step(model, inputs, training=True)
         loss = loss_of(step, self.recipe, multiplier=self.multiplier.value)
-        if not torch.isfinite(loss.total):
-            terms = ", ".join(f"{name} {value:g}" for name, value in loss.values.items())
-            raise ModelError(
-                f"the loss is not a finite number at step {self.state.global_step + 1} ({terms}); "
-                "try a lower learning rate or weight."
-            )
-        self._count({**loss.values, **step.figures})
+        self.check_finite(loss.total, loss.values)
+        self.count({**loss.values, **step.figures})
         if self.recipe.combine == "constrained":
-            self._count({"multiplier": self.multiplier.value})
+            self.count({"multiplier": self.multiplier.value})
             peak, now = self.args.learning_rate, float(self._get_learning_rate())
             # parts of an accumulated batch share one step of the multiplier
             parts = self.args.gradient_accumulation_steps
@@ -89,38 +74,20 @@ class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped f
             self.multiplier.climb(rest - float(self.recipe.bound_train or 0.0), schedule=now / peak / parts)
         return (loss.total, step.passed.logits) if return_outputs else loss.total
 
-    def training_step(self, model: Any, inputs: dict[str, Tensor], num_items_in_batch: Any = None) -> Tensor:  # noqa: ANN401
-        """Take gradients of one part of a batch; after the last of them, share them with the other processes."""
-        loss: Tensor = super().training_step(model, inputs, num_items_in_batch)
-        if self.accelerator.num_processes > 1 and self.accelerator.sync_gradients:
-            processes.average_gradients(self.model.parameters(), self.accelerator)
-        return loss
-
-    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Add the means of the terms since the last time."""
-        if "loss" in logs and self._counts:
-            logs |= {name: self._sums[name] / count for name, count in self._counts.items()}
-            self._sums.clear()
-            self._counts.clear()
-        super().log(logs, start_time)
-
     def evaluate(self, eval_dataset: Any = None, ignore_keys: Any = None, metric_key_prefix: str = "eval") -> Any:  # noqa: ANN401, ARG002
         """Validate: the terms, how well the labels are learnt, and the number that checkpoints are chosen by."""
         started = time.monotonic()
         losses, logits, gold = self.validated(eval_dataset)
         figures = self.figures(logits, gold)
-        values = {name: self._mean([getattr(one, name) for one in losses]) for name in ("labels", "rest")}
+        values = {name: self.mean([getattr(one, name) for one in losses]) for name in ("labels", "rest")}
         values |= figures.values
         if figures.unlabelled:
             values["documents_without_labels"] = figures.unlabelled
         for name in losses[0].values:
-            values[f"term_{name}"] = self._mean([one.values[name] for one in losses])
+            values[f"term_{name}"] = self.mean([one.values[name] for one in losses])
         values["selection"] = self._selection(values)
         values["seconds"] = time.monotonic() - started
-        metrics = {f"{metric_key_prefix}_{name}": value for name, value in values.items()}
-        self.log(dict(metrics))
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)  # type: ignore[has-type]
-        return metrics
+        return self.publish(values, metric_key_prefix)
 
     def figures(self, logits: Tensor, gold: Tensor) -> Figures:
         """Say how well logits fit the labels."""
@@ -154,22 +121,3 @@ class ReasonTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped f
             self._network = network(self.accelerator.unwrap_model(model), mask_id=self.mask_id)
         attention = "attention" in self.recipe.needs
         return Step(self._network, batch_of(inputs), training=training, attention=attention, teacher=self.teacher)
-
-    def _mean(self, values: list[float]) -> float:
-        """Average over batches and processes."""
-        return processes.mean(float(np.mean(values)), self.accelerator)
-
-    def _count(self, values: dict[str, float]) -> None:
-        for name, value in values.items():
-            self._sums[name] += value
-            self._counts[name] += 1
-
-    def _save_checkpoint(self, model: Any, trial: Any) -> None:  # noqa: ANN401  the library's own signature
-        """Write a checkpoint; a disk that is full or cannot be written is said in one sentence."""
-        with saving(Path(self.args.output_dir)):
-            super()._save_checkpoint(model, trial)
-
-    def _get_train_sampler(self, train_dataset: Sequence[TrainingItem] | None = None) -> LengthSampler:
-        items = self.train_dataset if train_dataset is None else train_dataset
-        lengths = [len(item.ids) for item in items]
-        return LengthSampler(lengths, batch=self.recipe.batch_size, seed=self.args.seed)

@@ -21,15 +21,21 @@ FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
 
 
 @contextmanager
-def opened_study(folder: Path, identity: Identity) -> Iterator[optuna.Study]:
-    """Open the study of a folder, silently; what was running when it was last left is marked as failed."""
+def opened_study(folder: Path, identity: Identity, *, numbers: int = 1) -> Iterator[optuna.Study]:
+    """Open the study of a folder, silently; what was running when it was last left is marked as failed.
+
+    Args:
+        folder: The folder.
+        identity: Whose search it is.
+        numbers: How many numbers a trial gives, each of which is minimised.
+    """
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     path = folder / "study.db"
     try:
-        if not path.is_file() or _is_void(path, folder, identity):
-            _make(path, identity)
-        with _study(path) as study:
+        if not path.is_file() or _is_void(path, folder, identity, numbers):
+            _make(path, identity, numbers)
+        with _study(path, numbers) as study:
             for one in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
                 study.tell(one.number, state=TrialState.FAIL)
             yield study
@@ -40,9 +46,9 @@ def opened_study(folder: Path, identity: Identity) -> Iterator[optuna.Study]:
         optuna.logging.set_verbosity(verbosity)
 
 
-def _is_void(path: Path, folder: Path, identity: Identity) -> bool:
+def _is_void(path: Path, folder: Path, identity: Identity, numbers: int) -> bool:
     """Say whether a study came to nothing, so that another may take its place; another that did not is refused."""
-    with _study(path) as study:
+    with _study(path, numbers) as study:
         if study.user_attrs.get("search") == identity.name:
             return False
         if study.get_trials(deepcopy=False, states=FINISHED):
@@ -50,10 +56,10 @@ def _is_void(path: Path, folder: Path, identity: Identity) -> bool:
         return True
 
 
-def _make(path: Path, identity: Identity) -> None:
+def _make(path: Path, identity: Identity, numbers: int) -> None:
     """Make a study beside its place and move it there: a kill leaves all of it or nothing."""
     beside = path.with_name(f".{path.name}{files.PART}")
-    with _study(beside) as study:
+    with _study(beside, numbers) as study:
         study.set_user_attr("search", identity.name)
         study.set_user_attr("asked", identity.asked)
     with files.said(path):
@@ -61,11 +67,13 @@ def _make(path: Path, identity: Identity) -> None:
 
 
 @contextmanager
-def _study(path: Path) -> Iterator[optuna.Study]:
+def _study(path: Path, numbers: int) -> Iterator[optuna.Study]:
     storage = optuna.storages.RDBStorage(f"sqlite:///{path.resolve()}")
     try:
         pruner = optuna.pruners.MedianPruner(n_startup_trials=STARTUP)
-        yield optuna.create_study(study_name=NAME, storage=storage, pruner=pruner, load_if_exists=True)
+        yield optuna.create_study(
+            study_name=NAME, storage=storage, pruner=pruner, load_if_exists=True, directions=["minimize"] * numbers
+        )
     finally:
         storage.remove_session()
         storage.engine.dispose()

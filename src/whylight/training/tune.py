@@ -10,25 +10,22 @@ again. Trials are trained in `OUT/trial-N`; `OUT/best` is the best of them so fa
 
 import json
 import shutil
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 
 from whylight.core.errors import InputError, ModelError, SettingError, UnmetError
 from whylight.core.inputs import JsonValue
 from whylight.data.dataset import Dataset
-from whylight.explaining.console import Console, text_column
 from whylight.models.prepare import Architecture
 from whylight.store import files
 from whylight.training.figures import NamedValues
 from whylight.training.folder import claimed_by_one, interruptible, write_text
+from whylight.training.progress import trial_bar
 from whylight.training.recipe import Recipe
 from whylight.training.result import Trained, read_receipt
 from whylight.training.search import (
@@ -135,7 +132,7 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
         claimed_by_one(folder),
         interruptible(folder),
         opened_study(folder, identity) as study,
-        _bar(trials, shown=progress) as moved,
+        trial_bar(trials, shown=progress) as moved,
     ):
         run = _Run(study, folder, identity.contents, recipe, space, minimised, fit, moved)
         run.tidy()
@@ -261,18 +258,3 @@ def _repeat(trial: optuna.Trial, known: FrozenTrial) -> float | None:
 def _tried_recipe(trial: FrozenTrial) -> TriedRecipe:
     state = "diverged" if "diverged" in trial.user_attrs else trial.state.name.lower()
     return TriedRecipe(trial.number, state, trial.value, trial.params, NamedValues(trial.user_attrs.get("figures", {})))
-
-
-@contextmanager
-def _bar(total: int, *, shown: bool) -> Iterator[Callable[[float], None]]:
-    """Show how many trials are done, if a person is watching."""
-    columns = (
-        text_column("trial {task.fields[now]} of {task.total:g}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    hidden = not (shown and sys.stderr.isatty())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as progress:
-        task = progress.add_task("", total=total, now=1)
-        yield lambda done: progress.update(task, completed=done, now=min(total, int(done) + 1))

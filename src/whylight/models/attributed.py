@@ -1,0 +1,92 @@
+"""Looking at a classifier on tokens as one to be explained by a fitted network."""
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from whylight.core.arrays import Floats
+from whylight.core.encoded import Encoded
+from whylight.core.labels import Target
+from whylight.core.text import Span, text_of
+from whylight.models import heads
+from whylight.models.attributor import open_fitted, token_spans
+from whylight.models.holding import held
+from whylight.models.lookups import word_embeddings
+from whylight.models.trial import OnTokens
+from whylight.models.unchanged import unchanged
+from whylight.views.attributed import AttributedModel, AttributedView
+from whylight.views.classifier import Request, game_of
+from whylight.views.game import Game
+from whylight.views.gradient import GradientView
+from whylight.views.meter import Meter
+from whylight.views.tokens import TokenBatch
+
+
+def attributed_view(
+    classifier: OnTokens, encoded: Encoded, request: Request, *, batches: Callable[[], bool], budget: int
+) -> AttributedView:
+    """Look at an input, of one window or several.
+
+    Args:
+        classifier: The classifier.
+        encoded: The input.
+        request: What is asked.
+        batches: Says whether rows of several inputs may share a batch.
+        budget: Tokens that go through the model at once.
+    """
+    network, labels = classifier.network, classifier.labels
+
+    def logits() -> Floats:
+        own = Meter()  # nothing is removed, and the receipt is not to name a remover for it
+        ask = classifier.outcomes(encoded, removal=request.removing, cache=request.cache, meter=own)
+        found: Floats = ask(np.ones((1, encoded.n_features), dtype=bool))[0]
+        request.meter.forward += own.forward_passes
+        request.meter.saved += own.saved
+        return found
+
+    def soft(columns: Sequence[int]) -> GradientView:
+        own = replace(request, targets=tuple(Target(i, labels.names[i]) for i in columns), space="logit")
+        if len(encoded.windows) == 1:
+            return classifier.gradient_view(encoded, own)
+        segments = [encoded.segment(number)[0] for number in range(len(encoded.windows))]
+        return GradientView.together([classifier.gradient_view(one, own) for one in segments], encoded)
+
+    def run(rows: TokenBatch, points: Tensor) -> Tensor:
+        with unchanged(network.model), word_embeddings(network.model, lambda _embeddings: points):
+            return heads.columns(network.forward(rows).logits, labels.head)
+
+    def game(number: int) -> Game:
+        return game_of(classifier, encoded, replace(request, targets=(request.targets[number],), space="probability"))
+
+    def spans() -> Sequence[Span]:
+        with held(network.tokenizer):
+            return token_spans(network.tokenizer, text_of(encoded.example))
+
+    model = AttributedModel(
+        labels=labels,
+        logits=logits,
+        soft=soft,
+        run=run,
+        batches=batches,
+        budget=budget,
+        spans=spans,
+        draw=partial(_drawn, classifier, encoded.example.key),
+        game=game,
+        open=partial(open_fitted, classifier),
+    )
+    return AttributedView(encoded, request, model)
+
+
+def _drawn(classifier: OnTokens, key: str, count: int) -> Tensor:
+    """Return the word embeddings of tokens that are drawn at random, the same for the same text."""
+    table = classifier.network.model.get_input_embeddings()
+    special = set(classifier.network.tokenizer.all_special_ids)
+    known = np.asarray([i for i in range(table.num_embeddings) if i not in special])
+    drawn = np.random.default_rng(zlib.crc32(key.encode())).choice(known, size=count)
+    with torch.no_grad():
+        return classifier.network.embed(drawn)
