@@ -9,6 +9,7 @@ import decomposition
 import decomposition_linear
 import engine
 import labels
+import marc
 import peers
 import pools
 import sequential
@@ -28,6 +29,7 @@ SECTIONS: tuple[Callable[[], list[Result]], ...] = (
     shapley.speed,
     shapley.error,
     sequential.sequential,
+    marc.masks,
     threads.threads,
     labels.all_labels,
     chunked.chunked,

@@ -41,7 +41,7 @@ def test_terms_of_a_model_are_those_of_its_own_answers_to_blended_embeddings(hea
     item = items_of(view, network)[1]
     values = torch.linspace(0.1, 0.9, len(view.token), dtype=torch.float64)
     found = terms_of([item], [values], network)
-    ids = torch.as_tensor(view.row.ids)
+    ids = torch.as_tensor(view.encoded.windows[0].ids[None])
     table = clf.model.get_input_embeddings()
     mask = table(torch.tensor(clf.tokenizer.mask_token_id))
     answers = []

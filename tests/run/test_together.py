@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+import fitted
 import tiny
 import whylight as wl
+from whylight.core.errors import InputError
 from whylight.run import book, evaluate as module
 
 TEXTS = 7
@@ -57,3 +60,19 @@ def test_a_stopped_run_gives_the_same_bytes(
     first, rest = blocks[: -(-(stop + 1) // 3)], blocks[-(-(stop + 1) // 3) :]
     assert first == [3, 3, 1][: len(first)]  # a block of which a part is done is worked on as a whole again
     assert rest == [3, 3, 1][stop // 3 :]
+
+
+def test_a_folder_knows_the_network_that_a_method_was_given_and_not_only_its_path(tmp_path: Path) -> None:
+    clf = tiny.classifier("bert", labels=["negative", "positive"])
+    data = wl.dataset("planted:", split="dev", size=4, length=8)
+    fitted.save(fitted.attributor(clf), tmp_path / "aml")
+    asked: dict[str, Any] = {"methods": ["aml"], "metrics": ["comprehensiveness"], "progress": False}
+    asked |= {"settings": {"folder": str(tmp_path / "aml")}, "out": tmp_path / "run"}
+    first = wl.evaluate(clf, data, **asked)
+    assert told(wl.evaluate(clf, data, **asked)) == told(first)
+    other = fitted.attributor(clf)
+    with torch.no_grad():
+        next(iter(other.network.parameters())).mul_(2.0)
+    fitted.save(other, tmp_path / "aml")
+    with pytest.raises(InputError, match=r"aml\.folder"):
+        wl.evaluate(clf, data, **asked)

@@ -15,6 +15,8 @@ from whylight.core.inputs import JsonValue, Settings
 
 LENGTH = 12
 """Digits of a name: that two questions share one is a chance of 1 in 10^14."""
+MODEL_FILES = (".safetensors", ".json", ".txt", ".model")
+RECEIPT = "training.json"
 
 
 def digest(parts: Iterable[JsonValue]) -> str:
@@ -23,6 +25,17 @@ def digest(parts: Iterable[JsonValue]) -> str:
     for part in parts:
         # lone surrogates are hashed as they are, so that two different texts never meet
         found.update(_canonical(part).encode("utf-8", "surrogatepass") + b"\n")
+    return found.hexdigest()
+
+
+def folder_digest(folder: Path) -> str:
+    """Return a hash of weights, configuration and tokenizer in a folder; receipts are no part of them."""
+    found = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and path.suffix in MODEL_FILES and path.name != RECEIPT:
+            found.update(f"{path.name}\n".encode("utf-8", "surrogateescape"))
+            with path.open("rb") as file:
+                found.update(hashlib.file_digest(file, "sha256").digest())
     return found.hexdigest()
 
 

@@ -21,8 +21,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from whylight.views.attributed import AttributedView, Told, run_masked
+from whylight.views.attributed import AttributedView, Told
 from whylight.views.attributor import Attributor, DualMask, InverseForm, Reading, SparsityForm
+from whylight.views.joint import answers_together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +72,7 @@ def classes_of(items: Sequence[Item], device: torch.device | None = None) -> Ten
 def terms_of(items: Sequence[Item], maps: Sequence[Tensor], network: Attributor) -> Terms:
     """Compute the terms of maps `[positions]`, differentiable by them."""
     points = [item.view.points(torch.stack([own, 1 - own]), network) for item, own in zip(items, maps, strict=True)]
-    answers = run_masked([item.view for item in items], points)
+    answers = answers_together([item.view.soft for item in items], points)
     prediction, inverse, sparsity = [], [], []
     for item, own, logits in zip(items, maps, answers, strict=True):
         kept, removed = item.view.log_probabilities(logits, item.number)

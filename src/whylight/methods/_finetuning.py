@@ -19,6 +19,7 @@ from whylight.core import progress
 from whylight.methods._dual_mask import Item, classes_of, terms_of
 from whylight.views.attributed import Measure
 from whylight.views.attributor import Attributor, aligned
+from whylight.views.joint import fits
 
 ROWS = 2
 """Rows of the model in a step: the text under the map, and under its inverse."""
@@ -141,9 +142,7 @@ def _groups(best: Sequence[Best]) -> Iterator[list[Best]]:
     """
     group: list[Best] = []
     for one in sorted(best, key=lambda one: len(one.item.view.token)):
-        width = max(len(other.item.view.token) for other in (*group, one))
-        fits = ROWS * width * (len(group) + 1) <= one.item.view.model.budget
-        if group and not (fits and one.item.view.sociable and group[0].item.view.sociable):
+        if group and not fits([other.item.view.soft for other in (*group, one)], ROWS):
             yield group
             group = []
         group.append(one)

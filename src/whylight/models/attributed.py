@@ -1,7 +1,7 @@
 """Looking at a classifier on tokens as one to be explained by a fitted network."""
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -13,32 +13,18 @@ from whylight.core.arrays import Floats
 from whylight.core.encoded import Encoded
 from whylight.core.labels import Target
 from whylight.core.text import Span, text_of
-from whylight.models import heads
 from whylight.models.attributor import open_fitted, token_spans
 from whylight.models.holding import held
-from whylight.models.lookups import word_embeddings
 from whylight.models.trial import OnTokens
-from whylight.models.unchanged import unchanged
 from whylight.views.attributed import AttributedModel, AttributedView
 from whylight.views.classifier import Request, game_of
 from whylight.views.game import Game
 from whylight.views.gradient import GradientView
 from whylight.views.meter import Meter
-from whylight.views.tokens import TokenBatch
 
 
-def attributed_view(
-    classifier: OnTokens, encoded: Encoded, request: Request, *, batches: Callable[[], bool], budget: int
-) -> AttributedView:
-    """Look at an input, of one window or several.
-
-    Args:
-        classifier: The classifier.
-        encoded: The input.
-        request: What is asked.
-        batches: Says whether rows of several inputs may share a batch.
-        budget: Tokens that go through the model at once.
-    """
+def attributed_view(classifier: OnTokens, encoded: Encoded, request: Request) -> AttributedView:
+    """Look at an input, of one window or several."""
     network, labels = classifier.network, classifier.labels
 
     def logits() -> Floats:
@@ -56,10 +42,6 @@ def attributed_view(
         segments = [encoded.segment(number)[0] for number in range(len(encoded.windows))]
         return GradientView.together([classifier.gradient_view(one, own) for one in segments], encoded)
 
-    def run(rows: TokenBatch, points: Tensor) -> Tensor:
-        with unchanged(network.model), word_embeddings(network.model, lambda _embeddings: points):
-            return heads.columns(network.forward(rows).logits, labels.head)
-
     def game(number: int) -> Game:
         return game_of(classifier, encoded, replace(request, targets=(request.targets[number],), space="probability"))
 
@@ -71,9 +53,6 @@ def attributed_view(
         labels=labels,
         logits=logits,
         soft=soft,
-        run=run,
-        batches=batches,
-        budget=budget,
         spans=spans,
         draw=partial(_drawn, classifier, encoded.example.key),
         game=game,

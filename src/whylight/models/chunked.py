@@ -135,7 +135,7 @@ class ChunkedClassifier:
 
     def attributed_view(self, encoded: Encoded, request: Request) -> AttributedView:
         """Look at an input through a network that was fitted to this model."""
-        return attributed_view(self, encoded, request, batches=lambda: False, budget=self.engine.budget)
+        return attributed_view(self, encoded, request)
 
     def trace_view(self, segment: Encoded, request: Request) -> TraceView:
         """Look at the labels' attention over a whole document, and at the attention inside its chunks."""

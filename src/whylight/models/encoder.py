@@ -164,7 +164,7 @@ class TransformerClassifier:
 
     def attributed_view(self, encoded: Encoded, request: Request) -> AttributedView:
         """Look at an input through a network that was fitted to this model."""
-        return attributed_view(self, encoded, request, batches=lambda: self.company == "any", budget=self.engine.budget)
+        return attributed_view(self, encoded, request)
 
     def trace_view(self, segment: Encoded, request: Request) -> TraceView:
         """Look at the attention and the layers of one window."""

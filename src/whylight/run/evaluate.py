@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from whylight.core.errors import InputError, ModelError, SettingError
-from whylight.core.identity import Identity
+from whylight.core.identity import Identity, folder_digest
 from whylight.core.limits import limited
 from whylight.data.dataset import Dataset, named
 from whylight.explaining.bar import progress_bar
@@ -195,10 +195,17 @@ def _identity(classifier: Classifier, data: Dataset, tune: Dataset | None, plan:
                 "a folder must know whose results it holds, and a callable has no weights to be known by: name it, "
                 "e.g. wl.load(function, labels=[...], identity='my-rule-v1'), and rename it whenever it changes."
             )
-        contents = {**known, "data": data.fingerprint()}
+        contents = {**known, "data": data.fingerprint(), **_given(plan)}
         contents |= {} if tune is None else {"tuning data": tune.fingerprint()}
     names = {"model": classifier.identity, "data": data.described(), "tune": tune.described() if tune else None}
     return Identity(contents=contents, settings=plan.asked, names=names)
+
+
+def _given(plan: Plan) -> dict[str, str]:
+    """Return hashes of what methods were given, such as a fitted network: its path does not say what is in it."""
+    named = [(one, setting) for one in plan.methods for setting in one.spec.facts["given"]]
+    folders = {f"{one.name}.{setting}": Path(str(one.settings[setting])) for one, setting in named}
+    return {name: folder_digest(folder) for name, folder in folders.items() if folder.is_dir()}
 
 
 def _disjoint(tune: Dataset, data: Dataset) -> Dataset:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import InputError, UnmetError
-from whylight.core.identity import Identity
+from whylight.core.identity import RECEIPT, Identity
 from whylight.models.prepare import Prepared
 from whylight.store import files
 from whylight.training import processes
@@ -17,7 +17,6 @@ from whylight.training.folder import CHECKPOINTS, is_started, move_in, saving, w
 from whylight.training.recipe import Recipe
 from whylight.training.trainer import MARGIN, UNMET, ReasonTrainer
 
-RECEIPT = "training.json"
 SLACK = 1.5
 """A proposed bound is this many times the lowest training loss (Ferreira et al.)."""
 

@@ -31,7 +31,7 @@ from whylight.views.classifier import Request
 from whylight.views.game import Game
 from whylight.views.gradient import GradientView
 from whylight.views.positions import Positions
-from whylight.views.tokens import NO_FEATURE, TokenBatch, TokenWindow, shared_layout
+from whylight.views.tokens import NO_FEATURE, TokenWindow, shared_layout
 from whylight.views.view import View
 
 
@@ -60,9 +60,6 @@ class AttributedModel:
         labels: Its labels.
         logits: Gives the logits of the untouched input, `[labels]`; counted as a pass.
         soft: Gives the input as a function of its word embeddings, for some columns.
-        run: Runs rows of several texts at once, with these embeddings in the place of theirs.
-        batches: Says whether rows of several texts have the answers together that they have alone.
-        budget: Tokens that may go through it at once.
         spans: Gives the characters of each token of the text, by its number.
         draw: Gives word embeddings of tokens that are drawn at random, `[count, dims]`.
         game: Gives the hard game of one target in probabilities.
@@ -72,9 +69,6 @@ class AttributedModel:
     labels: Labels
     logits: Callable[[], Floats]
     soft: Callable[[Sequence[int]], GradientView]
-    run: Callable[[TokenBatch, Tensor], Tensor]
-    batches: Callable[[], bool]
-    budget: int
     spans: Callable[[], Sequence[Span]]
     draw: Callable[[int], Tensor]
     game: Callable[[int], Game]
@@ -102,16 +96,10 @@ class AttributedView(View):
         self.feature, self.token = np.full((2, count), NO_FEATURE)
         for row, place in zip(rows, places, strict=True):
             self.feature[place], self.token[place] = row.feature, row.token
-        self.row = TokenBatch(rows[0].ids[None], rows[0].types[None], np.asarray([len(rows[0].ids)]))
 
     def open(self, folder: str) -> Attributor:
         """Open a fitted network; one that was fitted to another model is refused."""
         return self.model.open(folder)
-
-    @cached_property
-    def sociable(self) -> bool:
-        """Whether it may share a batch with others: one window of a model that answers a row alike in any company."""
-        return len(self.encoded.windows) == 1 and self.model.batches()
 
     @property
     def content(self) -> Ints:
@@ -216,33 +204,3 @@ def measure_named(name: str) -> Measure:
         able = [one for one in METRICS.names() if METRICS[one].consumes == (Explanation, Game)]
         raise SettingError(f"'{name}' is not measured on the model alone; aml is fitted for {', '.join(able)}.")
     return Measure(spec, spec.complete_settings({}))
-
-
-def run_masked(views: Sequence[AttributedView], points: Sequence[Tensor]) -> list[Tensor]:
-    """Return the logits of blended rows `[rows, columns]` for each view; texts share batches where they may.
-
-    Args:
-        views: Inputs of one model.
-        points: Word embeddings `[rows, positions, dims]` for each of them.
-    """
-    if len(views) > 1 and all(view.sociable for view in views):
-        return _run_together(views, points)
-    return [view.soft.answers(own) for view, own in zip(views, points, strict=True)]
-
-
-def _run_together(views: Sequence[AttributedView], points: Sequence[Tensor]) -> list[Tensor]:
-    """Run the rows of several texts as one batch, padded on the right."""
-    counts, width = [len(own) for own in points], max(own.shape[1] for own in points)
-    lengths = np.repeat([own.shape[1] for own in points], counts)
-    ids, types = np.zeros((2, len(lengths), width), dtype=np.int64)
-    for place, row in enumerate(np.repeat(np.arange(len(views)), counts).tolist()):
-        own = views[row].row
-        ids[place, : lengths[place]], types[place, : lengths[place]] = own.ids[0], own.types[0]
-    padded = [torch.nn.functional.pad(own, (0, 0, 0, width - own.shape[1])) for own in points]
-    logits = views[0].model.run(TokenBatch(ids, types, lengths), torch.cat(padded))
-    for view, count in zip(views, counts, strict=True):
-        view.meter.forward += count
-    apart = views[0].model.labels.head == "sigmoid"
-    return [
-        own[:, view.columns] if apart else own for view, own in zip(views, torch.split(logits, counts), strict=True)
-    ]
