@@ -95,7 +95,7 @@ COSTS = {
         lambda size: 1 + size.labels,
     ),
 }  # fmt: skip
-FEWER = {"marc": {"steps": 12}}
+FEWER = {"marc": {"steps": 12}, "solvex": {"beam": 5}}
 """Settings by which the receipt is checked on fewer steps than are written; the rule is the same."""
 LABEL_ATTENTION = {"attention_rollout": 2, "alti": 3, "globenc": 3, "decompx": 3}
 """Forward passes where the module names another number for label attention."""

@@ -66,7 +66,7 @@ def test_the_kernel_of_the_published_code_is_wider() -> None:
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
-@pytest.mark.parametrize(("seeds", "least"), [(2, 2), pytest.param(10, 8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("seeds", "least"), [(1, 1), pytest.param(10, 8, marks=pytest.mark.slow)])
 def test_without_smoothness_there_are_more_and_shorter_spans(seeds: int, least: int) -> None:
     more = 0
     for seed in range(seeds):
@@ -141,7 +141,7 @@ def test_sigma_stays_positive_whatever_the_step(monkeypatch: pytest.MonkeyPatch)
         return kept[-1]
 
     monkeypatch.setattr(torch.Tensor, "clamp_", remembered)
-    found = marc([game(deciding(1, 20))], smoothness=0.0, rate=1.0, steps=60)[0]
+    found = marc([game(deciding(1, 20))], smoothness=0.0, rate=1.0, steps=25)[0]
     assert np.isfinite(found.values).all()
     assert min(float(one.detach().min()) for one in kept) > 0
 
@@ -163,9 +163,9 @@ def masks(clf: Classifier, texts: Sequence[str], **settings: float) -> list[Floa
 
 def test_a_text_alone_or_in_a_batch_is_the_same() -> None:
     clf = load(tiny.model("bert").double(), tiny.tokenizer(tiny.style_of("bert")))
-    together = masks(clf, TEXTS, steps=60)
+    together = masks(clf, TEXTS, steps=25)
     for text, scores in zip(TEXTS, together, strict=True):
-        assert np.abs(masks(clf, [text], steps=60)[0] - scores).max() < 1e-3
+        assert np.abs(masks(clf, [text], steps=25)[0] - scores).max() < 1e-3
 
 
 @pytest.mark.slow
