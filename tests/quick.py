@@ -25,7 +25,7 @@ FEW: dict[str, float] = {
     "permutations": 3,
     "steps": 6,
     "tolerance": 10.0,
-    "beam": 2,
+    "beam": 1,
     "max_evaluations": 240,
 }
 FEW_COALITIONS = 240

@@ -7,6 +7,7 @@ from typing import Any
 import quick
 from whylight.core.registry import METHODS
 from whylight.testing import method_checks
+from whylight.views.game import Game
 
 FULLY = ("bert", "plm_ca")
 """Architectures on which every method is checked in full: one that reads a text at once, and one that reads chunks."""
@@ -60,4 +61,6 @@ def says_something(method: str, architecture: str, title: str) -> bool:
     """Say whether a check of a method tells more on this architecture than it tells on those of `FULLY`."""
     if title in OF_TOKENIZERS:
         return architecture in OTHER_TOKENIZERS
-    return title in EVERYWHERE or (title in OF_VIEWS and method in one_of_each_view())
+    hidden = METHODS[method].consumes == (Game,)  # a game is all that such a method sees of an architecture
+    of_one = title in OF_VIEWS or (hidden and title in EVERYWHERE)
+    return method in one_of_each_view() if of_one else title in EVERYWHERE
