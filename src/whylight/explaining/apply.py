@@ -81,7 +81,7 @@ def _added_up(case: Case, spec: Spec, settings: Settings, request: Request, answ
     """Add up what a method says of the parts of a case."""
     n_targets, specific = len(request.targets), bool(spec.facts["class_specific"])
     scores, gap = np.zeros((n_targets, case.encoded.n_features)), np.zeros(n_targets)
-    promised, signed, notes, interrupted = True, bool(spec.facts["signed"]), _cut(case, spec), False
+    promised, signed, notes, interrupted = True, bool(spec.facts["signed"]), _windows_alone(case, spec), False
     for part, own in answers:
         specific = specific or any(view.class_specific for view in part.views)
         settings = {**_resolved(settings, part.views), **own.resolved}
@@ -110,7 +110,7 @@ def large_gaps(applied: Applied) -> list[tuple[int, float, float]]:
     return found
 
 
-def _cut(case: Case, spec: Spec) -> list[str]:
+def _windows_alone(case: Case, spec: Spec) -> list[str]:
     """Say that the method looks at each window of a long text alone, where nobody asked for that."""
     windows = len(case.encoded.windows)
     if windows <= 1 or case.long == "segments" or not provide.explained_alone(case, spec):

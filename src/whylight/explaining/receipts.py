@@ -56,7 +56,7 @@ def explain_cases(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
+class _Question:
     """What a method is asked about a case, and what there is to note about the targets."""
 
     case: Case
@@ -69,14 +69,14 @@ class _Asked:
         return self.request.meter.forward_passes
 
 
-def _asked(case: Case, spec: Spec, options: Options) -> _Asked:
+def _asked(case: Case, spec: Spec, options: Options) -> _Question:
     removal = removal_of(case.classifier, options)
     space = score_for(spec, case.classifier, options.score, removal)
     targets, notes = case.targets(options.target)
-    return _Asked(case, Request(targets, space, options.pieces, removal=removal, cache=case.cache), notes)
+    return _Question(case, Request(targets, space, options.pieces, removal=removal, cache=case.cache), notes)
 
 
-def _explanation(asked: _Asked, spec: Spec, applied: Applied, seconds: float) -> Explanation:
+def _explanation(asked: _Question, spec: Spec, applied: Applied, seconds: float) -> Explanation:
     """Write the receipt of what a method gave."""
     case, request = asked.case, asked.request
     removal, targets, notes = request.removing, request.targets, asked.notes

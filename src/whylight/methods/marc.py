@@ -129,7 +129,7 @@ def marc(  # noqa: PLR0913  the weights and numbers of an optimisation, each wit
     )
     masks = [_masks(game, asked, background) for game in games]
     interrupted = _optimise([mask for own in masks for mask in own], asked)
-    return [_scores(own, interrupted=interrupted) for own in masks]
+    return [_found_masks(own, interrupted=interrupted) for own in masks]
 
 
 class _Mask:
@@ -253,7 +253,7 @@ def _step(masks: Sequence[_Mask]) -> None:
     progress.advance(ROWS * len(masks))
 
 
-def _scores(masks: Sequence[_Mask], *, interrupted: bool) -> Scores:
+def _found_masks(masks: Sequence[_Mask], *, interrupted: bool) -> Scores:
     """Return the masks of a game, one row per target."""
     with torch.no_grad():
         values = np.stack([mask.values().double().cpu().numpy() for mask in masks])

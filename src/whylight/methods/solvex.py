@@ -41,14 +41,14 @@ def solvex(game: Game, *, objective: Objective = "comp_suff", beam: int = 50, ma
         raise SettingError(f"the setting 'max_evaluations' must be at least {fewest} here, not {max_evaluations}.")
     worth, rows, notes = _Worth(game, objective), list[Floats](), list[str]()
     for target in range(game.n_targets):
-        search = _Search(worth, target, beam, max_evaluations)
+        search = _BeamSearch(worth, target, beam, max_evaluations)
         order = search.order()
-        rows.append(_scores(order, worth.alone(target)) if worth.varies(target) else np.zeros(game.n_features))
+        rows.append(_ranked(order, worth.alone(target)) if worth.varies(target) else np.zeros(game.n_features))
         notes += search.notes
     return Scores(np.stack(rows), notes=tuple(dict.fromkeys(notes)))
 
 
-def _scores(order: Sequence[int], alone: Floats) -> Floats:
+def _ranked(order: Sequence[int], alone: Floats) -> Floats:
     """Turn an order into scores: ranks, moved so that as many signs as possible are those of the features alone."""
     n = len(order)
     ranks = np.empty(n)
@@ -126,7 +126,7 @@ class _Order(NamedTuple):
 
 
 @dataclass(eq=False)
-class _Search:
+class _BeamSearch:
     """The search of one target's order.
 
     Attributes:

@@ -195,13 +195,13 @@ def _identity(classifier: Classifier, data: Dataset, tune: Dataset | None, plan:
                 "a folder must know whose results it holds, and a callable has no weights to be known by: name it, "
                 "e.g. wl.load(function, labels=[...], identity='my-rule-v1'), and rename it whenever it changes."
             )
-        contents = {**known, "data": data.fingerprint(), **_given(plan)}
+        contents = {**known, "data": data.fingerprint(), **_given_contents(plan)}
         contents |= {} if tune is None else {"tuning data": tune.fingerprint()}
     names = {"model": classifier.identity, "data": data.described(), "tune": tune.described() if tune else None}
     return Identity(contents=contents, settings=plan.asked, names=names)
 
 
-def _given(plan: Plan) -> dict[str, str]:
+def _given_contents(plan: Plan) -> dict[str, str]:
     """Return hashes of what methods were given, such as a fitted network: its path does not say what is in it."""
     named = [(one, setting) for one in plan.methods for setting in one.spec.facts["given"]]
     folders = {f"{one.name}.{setting}": Path(str(one.settings[setting])) for one, setting in named}

@@ -87,7 +87,7 @@ def _measured_all(record: Record, bench: Bench, explained: Sequence[Explanation]
     """Measure all explanations of a record."""
     games = {target: _games(bench.case, plan, target) for target in bench.measured}
     ones = [only(explanation, target) for explanation in explained for target in explanation.targets]
-    maps = _maps(ones, games, plan.control)
+    maps = _maps_of(ones, games, plan.control)
     _ask_at_once([*ones, *(one for several in maps.values() for one in several)], games, plan)
     explanations, scores, curves = [], [], []
     for number, one in enumerate(ones):
@@ -105,7 +105,7 @@ def _measured_all(record: Record, bench: Bench, explained: Sequence[Explanation]
     return Done(explanations, scores, curves, bench.case.cache.rows_run)
 
 
-def _maps(
+def _maps_of(
     ones: Sequence[Explanation], measured: Container[Target], control: Control | None
 ) -> dict[int, list[Explanation]]:
     """Return the maps that each explanation may choose from under a control, by its number."""

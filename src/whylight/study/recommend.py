@@ -137,7 +137,7 @@ def _affordable(
         left = TRIAL_SHARE * budget - (clock() - started)
         if seconds and left <= 0:
             break
-        spent = _tried(bench.case, METHODS[name], options, budget=left if seconds else budget)
+        spent = _trial_seconds(bench.case, METHODS[name], options, budget=left if seconds else budget)
         seconds |= {} if spent is None else {name: spent}
     kept: list[str] = []
     if not seconds:
@@ -155,7 +155,7 @@ def _affordable(
     return kept, tuple(name for name in works if name not in kept)
 
 
-def _tried(case: Case, spec: Spec, options: Options, *, budget: float) -> float | None:
+def _trial_seconds(case: Case, spec: Spec, options: Options, *, budget: float) -> float | None:
     """Return the seconds that a method takes on a text; None if that is more than there are, which its start tells."""
     try:
         with limited(budget=budget), progress_bar(1, shown=False, plan=[(spec.name, 1)]) as step:
