@@ -66,6 +66,7 @@ def test_coding(written: dict[str, dict[str, Table]], tmp_path: Path, monkeypatc
     ]
 
 
+@pytest.mark.slow
 def test_codiesp(written: dict[str, dict[str, Table]]) -> None:
     test = wl.dataset("discharge:", split="test").sample(12, seed=0)
     generator = np.random.default_rng(0)

@@ -109,6 +109,7 @@ def planted(n_blocks: int, size: int, seed: int = 0) -> tuple[Game, Floats]:
     return Game(value, n_features=len(worth), blocks=blocks), values
 
 
+@pytest.mark.slow
 def test_pools_reach_the_error_of_independent_draws_with_a_fraction_of_the_encodings() -> None:
     asked: list[Bools] = []
 
