@@ -133,16 +133,18 @@ def test_a_target_alone_or_among_others_is_the_same() -> None:
 
 
 def test_sigma_stays_positive_whatever_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: list[Tensor] = []
+    kept, crossed = list[Tensor](), list[bool]()
     clamp = torch.Tensor.clamp_
 
     def remembered(self: Tensor, *args: object, **options: float) -> Tensor:
+        crossed.append(bool((self <= 0).any()))
         kept.append(clamp(self, *args, **options))  # type: ignore[arg-type]
         return kept[-1]
 
     monkeypatch.setattr(torch.Tensor, "clamp_", remembered)
     found = marc([game(deciding(1, 20))], smoothness=0.0, rate=1.0, steps=25)[0]
     assert np.isfinite(found.values).all()
+    assert any(crossed)  # else nothing was to be prevented
     assert min(float(one.detach().min()) for one in kept) > 0
 
 
