@@ -40,6 +40,27 @@ def test_what_is_done_in_time_shows_nothing(screen: Screen) -> None:
     assert not screen.getvalue()
 
 
+def test_a_method_that_searches_shows_how_good_it_has_become(screen: Screen) -> None:
+    with redirect_stderr(screen), bar.progress_bar(2, shown=True) as step:
+        step("marc")
+        progress.show("loss", -2.3456)
+        time.sleep(0.5)
+        assert "loss -2.346" in screen.getvalue()
+        before = len(screen.getvalue())
+        step("lime")
+        time.sleep(0.3)
+        assert "loss" not in screen.getvalue()[before:].rsplit("lime", maxsplit=1)[-1]
+
+
+@pytest.mark.parametrize("method", ["marc", "aml"])
+def test_a_loss_is_shown_for_every_step(method: str) -> None:
+    clf, shown = quick.classifier("bert", num_labels=3), list[str]()
+    with progress.showing(shown.append):
+        quick.run(clf, quick.TEXT, method, steps=3, rate=0.05)
+    assert len(shown) == 3
+    assert len({float(one.removeprefix("loss ")) for one in shown}) > 1
+
+
 @pytest.mark.parametrize("method", ["alti", "decompx"])
 def test_decompositions_say_how_many_layers_are_done(method: str) -> None:
     class Heard:

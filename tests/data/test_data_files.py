@@ -188,6 +188,20 @@ def test_what_is_wrong_with_a_part_names_its_file_and_line(tmp_path: Path) -> No
         dataset(tmp_path)
 
 
+def test_texts_without_a_label_are_taken_where_that_is_meant(tmp_path: Path) -> None:
+    path = _jsonl(tmp_path / "texts.jsonl", [{"text": "a film"}, {"text": "a plot"}])
+    with pytest.raises(InputError, match=r"has no 'label' .*; the setting unlabelled=true is for texts without one"):
+        dataset(path)
+    found = dataset(path, unlabelled=True)
+    assert [record.labels for record in found] == [(), ()]
+    assert (found.label_names, found.multi_label) == ((), False)
+    for key, label, several in (("label", "fine", False), ("labels", ["fine"], True)):
+        mixed = _jsonl(tmp_path / f"{key}.jsonl", [{"text": "a film"}, {"text": "a plot", key: label}, {"text": "it"}])
+        found = dataset(mixed, unlabelled=True)
+        assert [record.labels for record in found] == [(), ("fine",), ()]
+        assert found.multi_label is several
+
+
 def test_a_split_column_chooses_the_rows(tmp_path: Path) -> None:
     rows = [{**row, "split": split} for row, split in zip(SINGLE, ("train", "val", "test"), strict=True)]
     path = _jsonl(tmp_path / "all.jsonl", rows)

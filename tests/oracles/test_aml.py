@@ -227,6 +227,13 @@ def test_an_interrupt_hands_over_the_best_maps_so_far(trainable: str, monkeypatc
         assert found[2].scores.tobytes() == first[2].scores.tobytes()
 
 
+def test_a_finetuned_map_says_that_it_was_picked_by_a_metric() -> None:
+    clf = quick.classifier("bert", num_labels=3)
+    plain, tuned = (quick.run(clf, TEXTS[0], "aml", steps=steps, metric="sufficiency") for steps in (0, 2))
+    assert not any("best of" in note for note in plain.provenance.notes)
+    assert any(note.startswith("the best of 3 maps by sufficiency:") for note in tuned.provenance.notes)
+
+
 def test_tokens_that_share_no_character_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     clf = quick.classifier("bert", num_labels=3)
     found = fitted.new_attributor(clf, fitted.encoder("roberta"), mask=fitted.DualMask(), metric="sufficiency", seed=0)

@@ -19,6 +19,7 @@ class Listener(Protocol):
 
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_display: ContextVar[Callable[[str], None] | None] = ContextVar("display", default=None)
 
 
 def hearing() -> Listener | None:
@@ -39,6 +40,13 @@ def advance(steps: int) -> None:
     listener = _listener.get()
     if listener is not None:
         listener.advance(steps)
+
+
+def show(name: str, value: float) -> None:
+    """Say how good it has become, by a figure such as a loss, to whoever watches."""
+    display = _display.get()
+    if display is not None:
+        display(f"{name} {value:.4g}")
 
 
 @contextmanager
@@ -88,3 +96,13 @@ def listening(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+@contextmanager
+def showing(display: Callable[[str], None]) -> Iterator[None]:
+    """Send figures of the work inside the block to a display."""
+    token = _display.set(display)
+    try:
+        yield
+    finally:
+        _display.reset(token)

@@ -3,7 +3,7 @@
 Layout: one record per line (row), with
 
 - `text`, and `pair` for a second text;
-- `label`, or, multi-label, `labels` as a list;
+- `label`, or, multi-label, `labels` as a list; with `unlabelled=true` a record may have neither;
 - `words` (or `tokens`): the words of the text as a list of strings, and `pair_words` (`pair_tokens`) for the pair. They
   spell the text, white space aside, and are the features of explanations; without `text` they are joined by one blank;
 - `rationale`, what people marked for the one label, or `rationales` as `{label: rationale}`;
@@ -56,6 +56,7 @@ SPLIT_NAMES = ("train", *SPLIT_FILES["dev"], "test")
 _NUMBER = r"\d+(?:-of-\d+)?(?:-[0-9a-f-]{6,})?"
 _PART = re.compile(rf"{_NUMBER}|(?P<table>.+?)[-_]{_NUMBER}")
 """How parts are called, endings aside: the table, a number, perhaps of how many, perhaps a hash."""
+_LABELS = {"label", "labels"}
 _LONGEST_NUMBER = 18
 """Digits of labels that are ordered as numbers."""
 
@@ -69,12 +70,14 @@ def files(
     invalid: Literal["error", "drop"] = "error",
     vote: Vote = "majority",
     ignore: str = "",
+    unlabelled: bool = False,
 ) -> Dataset:
     """A file of one's own: JSON lines, CSV, TSV or Parquet."""
     names = SPLIT_FILES.get(split, (split,))
     parts = [path] if path.is_file() else _files_of_split(path, names)
     marks = Marks(vote, keep_going=invalid == "drop", counts=Counter())
-    found = _File(names, Columns(frozenset(form for name in ignore.split(",") for form in (name, name.strip()))), marks)
+    columns = Columns(frozenset(form for name in ignore.split(",") for form in (name, name.strip())))
+    found = _File(names, columns, marks, unlabelled=unlabelled)
     found.read(parts, reading)
     if not found.records and found.splits and not found.splits & {*names}:
         where = quotable(path if len(parts) > 1 else parts[0])
@@ -96,6 +99,7 @@ class _File:
     names: tuple[str, ...]
     columns: Columns
     marks: Marks
+    unlabelled: bool
     records: dict[str, Record] = field(default_factory=dict)
     splits: set[str] = field(default_factory=set)
     multi_label: bool | None = None
@@ -126,14 +130,15 @@ class _File:
             if of not in self.names:
                 return
         record = self._record(row, name=name_of(row.get("id", line), "id"))
-        if self.multi_label not in (None, "labels" in row):
+        several = "labels" in row if row.keys() & _LABELS else self.multi_label
+        if self.multi_label not in (None, several):
             raise Flaw("mixes 'label' and 'labels'; use one of them in the whole file")
         add(self.records, record.id, record)
-        self.multi_label = "labels" in row
+        self.multi_label = several
 
     def _record(self, row: RawRow, *, name: str) -> Record:
         example = example_of(row)
-        labels = _labels(row)
+        labels = () if self.unlabelled and not row.keys() & _LABELS else _labels(row)
         return Record(name, example, labels, self.marks.rationales(row, labels, example))
 
 
@@ -204,5 +209,5 @@ def _labels(row: RawRow) -> tuple[str, ...]:
     if "labels" in row:
         return tuple(dict.fromkeys(map(label_of, listed(row["labels"], "'labels'", '["first", "second"]'))))
     if "label" not in row:
-        raise Flaw("has no 'label' (or 'labels')")
+        raise Flaw("has no 'label' (or 'labels'); the setting unlabelled=true is for texts without one")
     return (label_of(row["label"]),)

@@ -6,7 +6,7 @@ announced, and what exceeds the limits that hold (`core/limits.py`) is refused.
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import Lock, Timer
 
 from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingC
 from whylight.core.estimate import Estimate, Planned
 from whylight.core.limits import limited
 from whylight.core.printable import one_line
-from whylight.core.progress import Listener, hearing, listening
+from whylight.core.progress import Listener, hearing, listening, showing
 from whylight.explaining.console import Console, complain, text_column
 
 PATIENCE = 2.0
@@ -40,7 +40,7 @@ def progress_bar(total: int, *, shown: bool, plan: Sequence[Planned] | None = No
         say = None if not shown else _write_line if bar is None else bar.say
         ears = _Ears(Estimate([("", 1)] * total if plan is None else plan, limits, say=say), bar)
         try:
-            with listening(ears):
+            with listening(ears), nullcontext() if bar is None else showing(bar.show):
                 yield ears.step
         finally:
             if bar is not None:
@@ -81,13 +81,13 @@ class _Bar:
         self._progress = Progress(
             text_column("{task.description}"),
             BarColumn(),
-            text_column("{task.fields[number]}/{task.total:.0f}, {task.fields[steps]:,} steps"),
+            text_column("{task.fields[number]}/{task.total:.0f}, {task.fields[steps]:,} steps{task.fields[figure]}"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._progress.add_task("explaining", total=total, steps=0, number=0)
+        self._task = self._progress.add_task("explaining", total=total, steps=0, number=0, figure="")
         self._number = self._all_steps = self._expected = self._steps = 0
         self._stopped, self._lock = False, Lock()
         self._timer = Timer(PATIENCE, self._appear)  # a clock of its own: a step may take longer than that
@@ -97,7 +97,7 @@ class _Bar:
     def step(self, title: str) -> None:
         self._number += 1
         self._expected = self._steps = 0
-        self._progress.update(self._task, description=one_line(title), number=self._number)
+        self._progress.update(self._task, description=one_line(title), number=self._number, figure="")
         self._update()
 
     def expect(self, steps: int) -> None:
@@ -107,6 +107,9 @@ class _Bar:
         self._steps += steps
         self._all_steps += steps
         self._update()
+
+    def show(self, figure: str) -> None:
+        self._progress.update(self._task, figure=f", {figure}")
 
     def say(self, sentence: str) -> None:
         self._progress.console.print(f"whylight: {sentence}", markup=False, highlight=False)

@@ -77,7 +77,11 @@ def aml(
             finetune(best, network, Finetuning(steps=steps, rate=own_rate, measure=measure))
         except KeyboardInterrupt:
             interrupted = True
-    notes = (*network.notes, *(["interrupted while finetuning; the best maps so far"] if interrupted else []))
+    notes = network.notes
+    if interrupted:
+        notes = (*notes, "interrupted while finetuning; the best maps so far")
+    elif steps:
+        notes = (*notes, f"the best of {steps + 1} maps by {name}: compare it with other methods by another metric")
     resolved: dict[str, JsonValue] = {"metric": name, "rate": own_rate}
     return [replace(_scores(view, best, notes), resolved=resolved, interrupted=interrupted) for view in views]
 

@@ -1,0 +1,232 @@
+"""The tables of claims B1 to B3, from the runs of `aml.py`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from document import Table, put
+
+from whylight.core.registry import METRICS
+from whylight.run.compare import compare, select
+from whylight.run.evaluation import Evaluation
+from whylight.run.summary import Cell, interval
+from whylight.store.tables import HUMAN, RANDOM, Row
+
+COLUMNS = {
+    "Suff": ("sufficiency", "delete"),
+    "LO": ("log_odds", "mask"),
+    "Comp": ("comprehensiveness", "delete"),
+    "A-S": ("aopc_sufficiency", "delete"),
+    "A-C": ("aopc_comprehensiveness", "delete"),
+}
+"""The five columns of the paper: a metric, and how words are removed for it."""
+AML, SOLVEX = "aml", "solvex"
+BEST_OF = " best-of-10"
+
+
+@dataclass(frozen=True)
+class Search:
+    """Networks that were fitted with different weights.
+
+    Attributes:
+        trials: Weights of each.
+        folders: Where each is.
+        validated: Each on the validation texts.
+        chosen: The best of them for each column.
+    """
+
+    trials: Sequence[Mapping[str, float]]
+    folders: Sequence[Path]
+    validated: Sequence[Evaluation]
+    chosen: Mapping[str, int]
+
+    def network(self, column: str) -> Path:
+        """Return the folder of the best network for a column."""
+        return self.folders[self.chosen[column]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What the runs on one corpus gave.
+
+    Attributes:
+        accuracy: Of the classifier, on all test texts.
+        search: The networks.
+        others: Test texts by all other methods.
+        pretrained: By the network of each column.
+        finetuned: By that network, finetuned for the column.
+        controls: By the best of the others, as the best of ten maps.
+        tau: Kendall tau between fAML's first map and those after each step.
+        ablated: By networks that lack a term.
+    """
+
+    accuracy: float
+    search: Search
+    others: Evaluation
+    pretrained: Mapping[str, Evaluation]
+    finetuned: Mapping[str, Evaluation]
+    controls: Evaluation
+    tau: float
+    ablated: Mapping[str, Evaluation]
+
+
+def best_trial(validated: Sequence[Evaluation], column: str) -> int:
+    """Return the trial whose network is best on the validation texts."""
+    values = [_cell(_rows(run, AML, column)).mean for run in validated]
+    return int(np.argmax(values) if _higher(column) else np.argmin(values))
+
+
+def best_other(run: Evaluation, column: str) -> str:
+    """Return the best of the methods that are not fitted."""
+    names = [line.method for line in run.summary.lines if line.method not in (RANDOM, HUMAN)]
+    means = {name: _cell(_rows(run, name, column)).mean for name in names}
+    return (max if _higher(column) else min)(means, key=means.__getitem__)
+
+
+def write(name: str, found: Found) -> None:
+    """Put the tables of one corpus into the document."""
+    put(
+        f"aml_{name}",
+        {
+            "methods": _methods(found),
+            "differences": _differences(found),
+            "trials": _trials(found.search),
+            "ablations": _ablations(found),
+            "solvex": _solvex(found.others),
+            "remarks": _remarks(found),
+        },
+    )
+
+
+def _methods(found: Found) -> Table:
+    """One line per method; the fitted ones have another network in each column."""
+    rows = []
+    for name, runs in (("fAML", found.finetuned), ("pAML", found.pretrained)):
+        costs = [next(line for line in run.summary.lines if line.method == AML) for run in runs.values()]
+        cells = [_told(_cell(_rows(runs[column], AML, column))) for column in COLUMNS]
+        each = [
+            np.mean([getattr(one, what) for one in costs]) for what in ("forward_passes", "backward_passes", "seconds")
+        ]
+        rows.append([name, *cells, *(f"{value:.3g}" for value in each)])
+    for line in found.others.summary.lines:
+        cells = [_told(_cell(_rows(found.others, line.method, column))) for column in COLUMNS]
+        rows.append([line.method, *cells, *(f"{value:.3g}" for value in _costs(found.others, line.method))])
+    for line in found.controls.summary.lines:
+        if line.method.endswith(BEST_OF):
+            cells = [_told(_cell(_rows(found.controls, line.method, column))) for column in COLUMNS]
+            rows.append([line.method, *cells, "", "", ""])
+    return Table(["method", *_heads(), "forward", "backward", "seconds per text"], rows)
+
+
+def _differences(found: Found) -> Table:
+    """Text by text: the fitted networks beside the best of the others, with one map and as the best of ten."""
+    rows = []
+    for column in COLUMNS:
+        other = best_other(found.others, column)
+        single = _rows(found.others, other, column)
+        several = _rows(found.controls, other + BEST_OF, column)
+        fine, plain = (_rows(runs[column], AML, column) for runs in (found.finetuned, found.pretrained))
+        pairs = ((fine, single), (fine, several), (fine, plain), (plain, single))
+        rows.append([column, other, *(_compared(*pair) for pair in pairs)])
+    head = ["column", "best other", "fAML minus it", "fAML minus its best of 10", "fAML minus pAML", "pAML minus it"]
+    return Table(head, rows)
+
+
+def _trials(found: Search) -> Table:
+    rows = []
+    for number, (weights, run) in enumerate(zip(found.trials, found.validated, strict=True)):
+        cells = [_cell(_rows(run, AML, column)).mean for column in COLUMNS]
+        best = [column for column, chosen in found.chosen.items() if chosen == number]
+        told = [f"{value:.3f}" for value in cells]
+        rows.append([str(number), *(f"{one:.2f}" for one in weights.values()), *told, ", ".join(best)])
+    line = next(one for one in found.validated[0].summary.lines if one.method == RANDOM)
+    cells = [f"{_cell(_rows(found.validated[0], line.method, column)).mean:.3f}" for column in COLUMNS]
+    rows.append([RANDOM, "", "", "", *cells, ""])
+    return Table(["trial", "w_p", "w_inv", "w_a", *_heads(), "best for"], rows)
+
+
+def _ablations(found: Found) -> Table:
+    """What is lost without a term, text by text, by the metric that the whole network is best for."""
+    rows = []
+    for name, run in found.ablated.items():
+        column = name.split(",")[0]
+        cells = [_compared(_rows(run, AML, one), _rows(found.pretrained[column], AML, one)) for one in ("Suff", "Comp")]
+        rows.append([name, *cells])
+    return Table(["best network for", "Suff, ablated minus whole", "Comp, ablated minus whole"], rows)
+
+
+def _solvex(run: Evaluation) -> Table:
+    """On how many texts the objective of solvex is at least that of another method.
+
+    Over all k, the sum of f(S_k) - f(x without S_k) is n (insertion - deletion) and a number that is the same for all.
+    """
+    objective = {line.method: _objective(run, line.method) for line in run.summary.lines if line.method != HUMAN}
+    own = objective.pop(SOLVEX)
+    rows = []
+    best = np.full(len(own), -np.inf)
+    for method, values in objective.items():
+        each = np.asarray([values[text] for text in own])
+        best = np.maximum(best, each)
+        differences = np.asarray(list(own.values())) - each
+        rows.append([method, _share(differences), _told(interval(differences), sign="+")])
+    differences = np.asarray(list(own.values())) - best
+    rows.append(["the best of all others", _share(differences), _told(interval(differences), sign="+")])
+    head = ["solvex beside", "texts on which it is better or equal", "mean difference of (insertion - deletion)"]
+    return Table(head, rows)
+
+
+def _objective(run: Evaluation, method: str) -> dict[str, float]:
+    rows = [row for row in run.scores if row["method"] == method and row["remover"] == "delete"]
+    values: dict[str, float] = {}
+    for row in rows:
+        if row["metric"] in ("insertion_auc", "deletion_auc"):
+            sign = 1 if row["metric"] == "insertion_auc" else -1
+            values[row["example_id"]] = values.get(row["example_id"], 0.0) + sign * row["value"]
+    return values
+
+
+def _remarks(found: Found) -> Table:
+    line = next(one for one in found.others.summary.lines if one.method == SOLVEX)
+    rows = [
+        ["accuracy on all test texts", f"{found.accuracy:.3f}"],
+        ["texts that are explained", str(line.cells[next(iter(line.cells))].texts)],
+        ["validation texts", str(_cell(_rows(found.search.validated[0], AML, "Comp")).texts)],
+        ["trials", str(len(found.search.trials))],
+        ["Kendall tau between fAML's maps", f"{found.tau:.2f}"],
+    ]
+    return Table(["what was noted", "value"], rows)
+
+
+def _share(differences: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> str:
+    return f"{int((differences >= -1e-6).sum())} of {len(differences)}"
+
+
+def _costs(run: Evaluation, method: str) -> tuple[float, float, float]:
+    line = next(one for one in run.summary.lines if one.method == method)
+    return line.forward_passes, line.backward_passes, line.seconds
+
+
+def _heads() -> list[str]:
+    return [f"{column} {'↑' if _higher(column) else '↓'}" for column in COLUMNS]
+
+
+def _higher(column: str) -> bool:
+    return bool(METRICS[COLUMNS[column][0]].facts["higher_is_better"])
+
+
+def _rows(run: Evaluation, method: str, column: str) -> list[Row]:
+    return [row for row in select(run.scores, method) if (row["metric"], row["remover"]) == COLUMNS[column]]
+
+
+def _cell(rows: Sequence[Row]) -> Cell:
+    return interval(np.asarray([row["value"] for row in rows]))
+
+
+def _compared(first: Sequence[Row], second: Sequence[Row]) -> str:
+    (found,) = compare(first, second)
+    return f"{_told(found.difference, sign='+')}, {found.standing}"
+
+
+def _told(cell: Cell, *, sign: str = "") -> str:
+    return f"{cell.mean:{sign}.3f} [{cell.low:{sign}.3f}, {cell.high:{sign}.3f}]"
