@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from document import Table, put
+from document import Table, put, told
 
 from whylight.core.registry import METRICS
 from whylight.run.compare import compare, select
@@ -104,17 +104,17 @@ def _methods(found: Found) -> Table:
     rows = []
     for name, runs in (("fAML", found.finetuned), ("pAML", found.pretrained)):
         costs = [next(line for line in run.summary.lines if line.method == AML) for run in runs.values()]
-        cells = [_told(_cell(_rows(runs[column], AML, column))) for column in COLUMNS]
+        cells = [told(_cell(_rows(runs[column], AML, column))) for column in COLUMNS]
         each = [
             np.mean([getattr(one, what) for one in costs]) for what in ("forward_passes", "backward_passes", "seconds")
         ]
         rows.append([name, *cells, *(f"{value:.3g}" for value in each)])
     for line in found.others.summary.lines:
-        cells = [_told(_cell(_rows(found.others, line.method, column))) for column in COLUMNS]
+        cells = [told(_cell(_rows(found.others, line.method, column))) for column in COLUMNS]
         rows.append([line.method, *cells, *(f"{value:.3g}" for value in _costs(found.others, line.method))])
     for line in found.controls.summary.lines:
         if line.method.endswith(BEST_OF):
-            cells = [_told(_cell(_rows(found.controls, line.method, column))) for column in COLUMNS]
+            cells = [told(_cell(_rows(found.controls, line.method, column))) for column in COLUMNS]
             rows.append([line.method, *cells, "", "", ""])
     return Table(["method", *_heads(), "forward", "backward", "seconds per text"], rows)
 
@@ -138,8 +138,8 @@ def _trials(found: Search) -> Table:
     for number, (weights, run) in enumerate(zip(found.trials, found.validated, strict=True)):
         cells = [_cell(_rows(run, AML, column)).mean for column in COLUMNS]
         best = [column for column, chosen in found.chosen.items() if chosen == number]
-        told = [f"{value:.3f}" for value in cells]
-        rows.append([str(number), *(f"{one:.2f}" for one in weights.values()), *told, ", ".join(best)])
+        values = [*(f"{one:.2f}" for one in weights.values()), *(f"{value:.3f}" for value in cells)]
+        rows.append([str(number), *values, ", ".join(best)])
     line = next(one for one in found.validated[0].summary.lines if one.method == RANDOM)
     cells = [f"{_cell(_rows(found.validated[0], line.method, column)).mean:.3f}" for column in COLUMNS]
     rows.append([RANDOM, "", "", "", *cells, ""])
@@ -169,9 +169,9 @@ def _solvex(run: Evaluation) -> Table:
         each = np.asarray([values[text] for text in own])
         best = np.maximum(best, each)
         differences = np.asarray(list(own.values())) - each
-        rows.append([method, _share(differences), _told(interval(differences), sign="+")])
+        rows.append([method, _share(differences), told(interval(differences), sign="+")])
     differences = np.asarray(list(own.values())) - best
-    rows.append(["the best of all others", _share(differences), _told(interval(differences), sign="+")])
+    rows.append(["the best of all others", _share(differences), told(interval(differences), sign="+")])
     head = ["solvex beside", "texts on which it is better or equal", "mean difference of (insertion - deletion)"]
     return Table(head, rows)
 
@@ -225,8 +225,4 @@ def _cell(rows: Sequence[Row]) -> Cell:
 
 def _compared(first: Sequence[Row], second: Sequence[Row]) -> str:
     (found,) = compare(first, second)
-    return f"{_told(found.difference, sign='+')}, {found.standing}"
-
-
-def _told(cell: Cell, *, sign: str = "") -> str:
-    return f"{cell.mean:{sign}.3f} [{cell.low:{sign}.3f}, {cell.high:{sign}.3f}]"
+    return f"{told(found.difference, sign='+')}, {found.standing}"

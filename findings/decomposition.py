@@ -11,13 +11,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from document import WORK, Table, put
+from document import WORK, Table, put, told
 
 import whylight as wl
 from whylight.data.dataset import Dataset
 from whylight.run.compare import compare, select
 from whylight.run.evaluation import Evaluation
-from whylight.run.summary import Cell
 
 CARRIED, SAMPLED = "decompx", "lime"
 BASE = "input_x_gradient"
@@ -63,7 +62,7 @@ def _rows(run: Evaluation, methods: Sequence[str]) -> list[list[str]]:
         [
             method,
             str(lines[method].cells[METRICS[0]].texts),
-            *(_told(lines[method].cells[metric]) for metric in METRICS),
+            *(told(lines[method].cells[metric]) for metric in METRICS),
             *_differences(run, method),
             f"{lines[method].seconds:.3g}",
         ]
@@ -76,19 +75,14 @@ def _differences(run: Evaluation, method: str) -> list[str]:
         return ["", ""]
     found = compare(select(run.scores, method), select(run.scores, BASE))
     by_metric = {one.metric: one.difference for one in found}
-    return [_told(by_metric[metric], sign="+") for metric in METRICS]
+    return [told(by_metric[metric], sign="+") for metric in METRICS]
 
 
 def _beside_paths(name: str, run: Evaluation) -> list[str]:
     """Return how the cheap decomposition differs from path integrals, text by text."""
     found = compare(select(run.scores, "decompx_linear"), select(run.scores, "integrated_gradients"))
     by_metric = {one.metric: one.difference for one in found}
-    told = [_told(by_metric[metric], sign="+") for metric in METRICS]
-    return [name, str(by_metric[METRICS[0]].texts), *told]
-
-
-def _told(cell: Cell, *, sign: str = "") -> str:
-    return f"{cell.mean:{sign}.3f} [{cell.low:{sign}.3f}, {cell.high:{sign}.3f}]"
+    return [name, str(by_metric[METRICS[0]].texts), *(told(by_metric[metric], sign="+") for metric in METRICS)]
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import numpy as np
 from scipy import stats
 
 import whylight as wl
+from whylight.run.summary import Cell
 
 HERE = Path(__file__).resolve().parent
 TEMPLATE, FIGURES = HERE / "document.md", HERE / "figures"
@@ -57,6 +58,11 @@ def spread(values: Sequence[float]) -> str:
     """Write mean and standard deviation over seeds."""
     deviation = f" ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else ""
     return f"{np.mean(values):.3f}{deviation}"
+
+
+def told(cell: Cell, *, sign: str = "") -> str:
+    """Write a mean with its interval."""
+    return f"{cell.mean:{sign}.3f} [{cell.low:{sign}.3f}, {cell.high:{sign}.3f}]"
 
 
 def put(name: str, tables: Mapping[str, Table]) -> None:

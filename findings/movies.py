@@ -15,19 +15,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import minilm
-import numpy as np
-from document import WORK, Table, put
+from document import WORK, Table, put, told
+from paired import over_all_words
 
 import whylight as wl
-from whylight.core.marked import marked_corpus
-from whylight.core.registry import METRICS
 from whylight.core.text import Text, text_of
 from whylight.data.dataset import Dataset, Record
 from whylight.explaining.options import Options
 from whylight.run.compare import compare, select
-from whylight.run.corpus import MarkedRows
 from whylight.run.evaluation import Evaluation
-from whylight.run.summary import TAILS, Cell
 from whylight.store.tables import HUMAN, RANDOM
 from whylight.views.classifier import Classifier
 
@@ -140,8 +136,8 @@ def _methods(runs: Mapping[str, Evaluation]) -> Table:
         line = next(line for line in run.summary.lines if line.method == method)
         words = next(one for one in run.corpus.lines if one.method == method) if run.corpus else line
         cells = line.cells | words.cells
-        told = [_told(cells[metric]) if metric in cells else "" for metric in COLUMNS.values()]
-        rows.append([name, str(line.cells[MEAN_AP].texts), *told, f"{line.seconds:.3g}"])
+        figures = [told(cells[metric]) if metric in cells else "" for metric in COLUMNS.values()]
+        rows.append([name, str(line.cells[MEAN_AP].texts), *figures, f"{line.seconds:.3g}"])
     return Table(["method", "reviews", *COLUMNS, "seconds per review"], rows)
 
 
@@ -151,28 +147,11 @@ def _differences(runs: Mapping[str, Evaluation], names: Sequence[str]) -> Table:
     for name in names:
         pair = (runs["MaRC"], "marc"), (runs[name], WAYS[name].method)
         by_metric = {one.metric: one for one in compare(*(select(run.scores, method) for run, method in pair))}
-        told = {metric: f"{_told(one.difference, sign='+')}, {one.standing}" for metric, one in by_metric.items()}
-        told |= {metric: _told(_paired(metric, *pair), sign="+") for metric in CORPUS}
-        rows.append([f"MaRC - {name}", *(told[metric] for metric in COLUMNS.values())])
+        cells = {metric: f"{told(one.difference, sign='+')}, {one.standing}" for metric, one in by_metric.items()}
+        settings = {"leave_one_out": True}
+        cells |= {metric: told(over_all_words(metric, *pair, settings=settings), sign="+") for metric in CORPUS}
+        rows.append([f"MaRC - {name}", *(cells[metric] for metric in COLUMNS.values())])
     return Table(["review by review", *COLUMNS], rows)
-
-
-def _paired(metric: str, *pair: tuple[Evaluation, str]) -> Cell:
-    """Compare by a metric over all reviews that both have; the same reviews are drawn for both."""
-    spec = METRICS[metric]
-    rows = [MarkedRows.of(run.explanations).pairs(method) for run, method in pair]
-    shared = {one.text for one in rows[0]} & {one.text for one in rows[1]}
-    values = []
-    for own in rows:
-        corpus = marked_corpus([one for one in own if one.text in shared], resamples=spec.facts["resamples"], seed=0)
-        values.append(spec.function(corpus, **spec.complete_settings({"leave_one_out": True})))
-    difference = values[0] - values[1]
-    low, high = np.percentile(difference[1:], TAILS)
-    return Cell(float(difference[0]), float(low), float(high), len(shared))
-
-
-def _told(cell: Cell, *, sign: str = "") -> str:
-    return f"{cell.mean:{sign}.3f} [{cell.low:{sign}.3f}, {cell.high:{sign}.3f}]"
 
 
 if __name__ == "__main__":

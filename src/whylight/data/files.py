@@ -62,7 +62,7 @@ _LONGEST_NUMBER = 18
 
 
 @corpus(cite="")
-def files(
+def files(  # noqa: PLR0913  settings, each with its default
     path: Path,
     split: str,
     reading: Reading,
