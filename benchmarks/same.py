@@ -1,8 +1,8 @@
 """Two states of the source, held against each other: `python benchmarks/same.py OLD NEW DATA`.
 
 OLD and NEW are trees with `src` inside, DATA a folder with `sst_trees`. Each tree explains 20 sentences of SST (dev) by
-every method that OLD has at its default settings, in a process of its own. The largest difference is given as a share of
-the largest score of the explanation.
+every method that OLD has, at its default settings, in a process of its own. The largest difference is a share of the
+largest score of the explanation.
 """
 
 import json
