@@ -11,9 +11,10 @@ methods. The best of the others is measured once more as the best of ten maps, a
 stopped script goes on.
 """
 
+import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import aml_tables
@@ -21,10 +22,10 @@ import minilm
 import numpy as np
 from aml_tables import COLUMNS, Found, Search
 from document import WORK
-from finetuned import alikeness
+from networks import alikeness, measured
 
 import whylight as wl
-from whylight.data.dataset import Dataset
+from whylight.data.dataset import Dataset, Record
 from whylight.explaining.options import Options
 from whylight.run.evaluation import Evaluation
 from whylight.views.classifier import Classifier
@@ -77,12 +78,12 @@ class Corpus:
         )
         return next(iter(done.values())).folder
 
-    def run(self, name: str, methods: tuple[str, ...], *, data: Dataset | None = None, **asked: object) -> Evaluation:
+    def run(self, name: str, methods: tuple[str, ...], **asked: object) -> Evaluation:
         """Measure methods, by words deleted and by words masked; what was done before is read."""
         asked = {"remover": "delete", "metrics": METRICS, **asked}
         return wl.evaluate(
             self.classifier,
-            self.test if data is None else data,
+            self.test,
             methods=methods,
             metric_removers=("delete", "mask"),
             options=Options(unit="token"),
@@ -105,20 +106,34 @@ def open_corpus(name: str, path: Path) -> Corpus:
     train = train.without(dev).without(test)
     made = minilm.classifier(name, train, dev, epochs=3, learning_rate=5e-5, max_tokens=128)
     some = train.sample(TRAINING, seed=0), dev.sample(VALIDATION, seed=0), test.sample(TEST, seed=0)
-    return Corpus(name, wl.load(made), *some, accuracy=minilm.accuracy(wl.load(made), test))
+    learnt, validation, explained = (replace(one, records=tuple(map(_unmarked, one))) for one in some)
+    clf = wl.load(made)
+    return Corpus(name, clf, learnt, validation, explained, minilm.accuracy(clf, test))
+
+
+def _unmarked(record: Record) -> Record:
+    """Leave out what people marked: it is not asked about here."""
+    return replace(record, rationales={})
 
 
 def search(corpus: Corpus) -> Search:
     """Fit a network with each triple of weights, and see which is best for which column."""
     drawn = np.random.default_rng(0).random((TRIALS, 3))
     trials = [dict(zip(("prediction", "inverse", "sparsity"), map(float, row), strict=True)) for row in drawn]
-    folders, validated = [], []
-    for number, weights in enumerate(trials):
-        folders.append(corpus.fitted(f"trial-{number}", weights))
-        asked = {"folder": str(folders[-1])}
-        validated.append(corpus.run(f"validation-{number}", ("aml",), data=corpus.validation, settings=asked))
-    chosen = {column: aml_tables.best_trial(validated, column) for column in COLUMNS}
+    folders = [corpus.fitted(f"trial-{number}", weights) for number, weights in enumerate(trials)]
+    validated = [_validated(corpus, folder) for folder in folders]
+    chosen = {column: int(np.argmax([own[column] for own in validated])) for column in COLUMNS}
     return Search(trials, folders, validated, chosen)
+
+
+def _validated(corpus: Corpus, folder: Path) -> dict[str, float]:
+    kept = folder / "validated.json"
+    if not kept.is_file():
+        values = measured(corpus.classifier, corpus.validation, folder, COLUMNS)
+        kept.write_text(json.dumps(values), encoding="utf-8")
+        print(folder.name, values, flush=True)
+    found: dict[str, float] = json.loads(kept.read_text(encoding="utf-8"))
+    return found
 
 
 def _found(corpus: Corpus) -> Found:

@@ -32,13 +32,13 @@ class Search:
     Attributes:
         trials: Weights of each.
         folders: Where each is.
-        validated: Each on the validation texts.
+        validated: The mean of each column on the validation texts; more is better.
         chosen: The best of them for each column.
     """
 
     trials: Sequence[Mapping[str, float]]
     folders: Sequence[Path]
-    validated: Sequence[Evaluation]
+    validated: Sequence[Mapping[str, float]]
     chosen: Mapping[str, int]
 
     def network(self, column: str) -> Path:
@@ -69,12 +69,6 @@ class Found:
     controls: Evaluation
     tau: float
     ablated: Mapping[str, Evaluation]
-
-
-def best_trial(validated: Sequence[Evaluation], column: str) -> int:
-    """Return the trial whose network is best on the validation texts."""
-    values = [_cell(_rows(run, AML, column)).mean for run in validated]
-    return int(np.argmax(values) if _higher(column) else np.argmin(values))
 
 
 def best_other(run: Evaluation, column: str) -> str:
@@ -135,14 +129,11 @@ def _differences(found: Found) -> Table:
 
 def _trials(found: Search) -> Table:
     rows = []
-    for number, (weights, run) in enumerate(zip(found.trials, found.validated, strict=True)):
-        cells = [_cell(_rows(run, AML, column)).mean for column in COLUMNS]
+    for number, (weights, values) in enumerate(zip(found.trials, found.validated, strict=True)):
+        means = [value if _higher(column) else -value for column, value in values.items()]
         best = [column for column, chosen in found.chosen.items() if chosen == number]
-        values = [*(f"{one:.2f}" for one in weights.values()), *(f"{value:.3f}" for value in cells)]
-        rows.append([str(number), *values, ", ".join(best)])
-    line = next(one for one in found.validated[0].summary.lines if one.method == RANDOM)
-    cells = [f"{_cell(_rows(found.validated[0], line.method, column)).mean:.3f}" for column in COLUMNS]
-    rows.append([RANDOM, "", "", "", *cells, ""])
+        cells = [*(f"{one:.2f}" for one in weights.values()), *(f"{value:.3f}" for value in means)]
+        rows.append([str(number), *cells, ", ".join(best)])
     return Table(["trial", "w_p", "w_inv", "w_a", *_heads(), "best for"], rows)
 
 
@@ -191,7 +182,6 @@ def _remarks(found: Found) -> Table:
     rows = [
         ["accuracy on all test texts", f"{found.accuracy:.3f}"],
         ["texts that are explained", str(line.cells[next(iter(line.cells))].texts)],
-        ["validation texts", str(_cell(_rows(found.search.validated[0], AML, "Comp")).texts)],
         ["trials", str(len(found.search.trials))],
         ["Kendall tau between fAML's maps", f"{found.tau:.2f}"],
     ]
