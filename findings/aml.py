@@ -21,7 +21,7 @@ import aml_tables
 import minilm
 import numpy as np
 from aml_tables import COLUMNS, Found, Search
-from document import WORK
+from document import HERE, WORK
 from networks import alikeness, measured
 
 import whylight as wl
@@ -31,8 +31,10 @@ from whylight.run.evaluation import Evaluation
 from whylight.views.classifier import Classifier
 
 TRIALS, STEPS = 12, 10
-NUMBERS = {"epochs": 2, "learning_rate": 1e-4}
-TRAINING, VALIDATION, TEST, FEW = 2000, 200, 100, 20
+WEIGHTS = ("prediction", "inverse", "sparsity")
+SEARCHES = HERE / "searches"
+NUMBERS = {"epochs": 2, "learning_rate": 3e-4}
+TRAINING, VALIDATION, TEST, FEW = 2000, 100, 100, 20
 METRICS = tuple(dict.fromkeys(metric for metric, _ in COLUMNS.values()))
 AREAS = ("insertion_auc", "deletion_auc")
 OTHERS = (
@@ -117,23 +119,33 @@ def _unmarked(record: Record) -> Record:
 
 
 def search(corpus: Corpus) -> Search:
-    """Fit a network with each triple of weights, and see which is best for which column."""
+    """Fit a network with each triple of weights, and see which is best for which column.
+
+    What came of the trials is kept with the figures, so that networks that are best for nothing are fitted once only.
+    """
     drawn = np.random.default_rng(0).random((TRIALS, 3))
-    trials = [dict(zip(("prediction", "inverse", "sparsity"), map(float, row), strict=True)) for row in drawn]
-    folders = [corpus.fitted(f"trial-{number}", weights) for number, weights in enumerate(trials)]
-    validated = [_validated(corpus, folder) for folder in folders]
+    trials = [dict(zip(WEIGHTS, map(float, row), strict=True)) for row in drawn]
+    validated = [_validated(corpus, number, weights) for number, weights in enumerate(trials)]
     chosen = {column: int(np.argmax([own[column] for own in validated])) for column in COLUMNS}
+    folders = {number: corpus.fitted(f"trial-{number}", trials[number]) for number in sorted(set(chosen.values()))}
     return Search(trials, folders, validated, chosen)
 
 
-def _validated(corpus: Corpus, folder: Path) -> dict[str, float]:
-    kept = folder / "validated.json"
-    if not kept.is_file():
-        values = measured(corpus.classifier, corpus.validation, folder, COLUMNS)
-        kept.write_text(json.dumps(values), encoding="utf-8")
-        print(folder.name, values, flush=True)
-    found: dict[str, float] = json.loads(kept.read_text(encoding="utf-8"))
-    return found
+def _validated(corpus: Corpus, number: int, weights: Mapping[str, float]) -> dict[str, float]:
+    """Return the columns of a trial on the validation texts; more is better."""
+    kept = SEARCHES / f"{corpus.name}.json"
+    known = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
+    asked = {"texts": len(corpus.training), "validation": len(corpus.validation), **NUMBERS, **weights}
+    if known.get(str(number), {}).get("asked") != asked:
+        folder = corpus.fitted(f"trial-{number}", weights)
+        found = measured(corpus.classifier, corpus.validation, folder, COLUMNS)
+        known = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
+        known[str(number)] = {"asked": asked, "validated": found}
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(json.dumps(dict(sorted(known.items(), key=lambda one: int(one[0]))), indent=1) + "\n")
+        print(corpus.name, number, found, flush=True)
+    validated: dict[str, float] = known[str(number)]["validated"]
+    return validated
 
 
 def _found(corpus: Corpus) -> Found:

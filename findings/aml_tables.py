@@ -31,13 +31,13 @@ class Search:
 
     Attributes:
         trials: Weights of each.
-        folders: Where each is.
+        folders: Where those are that are best for something.
         validated: The mean of each column on the validation texts; more is better.
         chosen: The best of them for each column.
     """
 
     trials: Sequence[Mapping[str, float]]
-    folders: Sequence[Path]
+    folders: Mapping[int, Path]
     validated: Sequence[Mapping[str, float]]
     chosen: Mapping[str, int]
 
