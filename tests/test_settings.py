@@ -1,6 +1,7 @@
 """A setting goes to every method that has it, and one with a dot to that method alone."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import quick
 import whylight as wl
 from test_cli import cli  # noqa: F401  a fixture
-from whylight.core.errors import SettingError
+from whylight.core.errors import SettingError, WhylightError
 from whylight.core.registry import METHODS, METRICS, OBJECTIVES
 from whylight.explaining.variants import share_settings
 from whylight.run.evaluate import Question
@@ -114,3 +115,48 @@ def test_the_command_line_takes_them(cli: Any) -> None:  # noqa: F811
     code, _, err = cli("explain", TEXT, *methods, "--set", "kernel_shap.samples=20")
     assert code == 2
     assert "asked for: lime, gradient_shap" in err
+
+
+def test_one_method_may_be_asked_for_twice_with_settings_in_its_name(clf: Any) -> None:
+    names = ["lime[samples=20, seed=1]", "lime", "lime[samples=20,seed=1]"]
+    found = wl.explain(clf, TEXT, method=names, samples=30)
+    assert [(one.provenance.method, one.provenance.settings["samples"]) for one in found] == [
+        ("lime", 20), ("lime", 30), ("lime", 20)
+    ]  # fmt: skip
+    alone = wl.explain(clf, TEXT, method="lime", samples=20, seed=1)
+    assert found[0].scores.tobytes() == alone.scores.tobytes() != found[1].scores.tobytes()
+    named = wl.explain(clf, TEXT, method=["lime[samples=20]", "lime"], **{"samples": 30, "lime.samples": 25})
+    assert [one.provenance.settings["samples"] for one in named] == [20, 25]
+    layers = wl.explain(clf, TEXT, method="attention[layer=all]")
+    assert [one.provenance.settings["layer"] for one in layers] == [*range(1, clf.n_layers + 1)]
+
+
+def test_a_run_has_a_row_for_each_name(clf: Any, tmp_path: Path) -> None:
+    data = wl.dataset("planted:", split="dev", size=2, length=7)
+    names = ["occlusion", "occlusion[window=2]", "attention[layer=all]"]
+    found = wl.evaluate(
+        clf, data, methods=names, metrics=["comprehensiveness"], progress=False, out=tmp_path / "run"
+    )  # fmt: skip
+    layers = [f"attention[layer=all]@{n + 1}" for n in range(clf.n_layers)]
+    assert [line.method for line in found.summary.lines if line.method != "human"] == [*names[:2], *layers, "random"]
+    window = {row["method"]: json.loads(row["settings"]).get("window") for row in found.explanations}
+    assert (window["occlusion"], window["occlusion[window=2]"]) == (1, 2)
+    again = wl.evaluate(clf, data, methods=["occlusion"], settings={"window": 2}, progress=False)
+    of_two = [list(row["scores"]) for row in found.explanations if row["method"] == "occlusion[window=2]"]
+    assert of_two == [list(row["scores"]) for row in again.explanations if row["method"] == "occlusion"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("lime[samples]", r"a method with settings is lime\[NAME=VALUE,NAME=VALUE\], not 'lime\[samples\]'"),
+        ("lime[]", r"a method with settings is lime\[NAME=VALUE"),
+        ("lime[sample=3]", "unknown setting of 'lime'.*samples"),
+        ("lime[samples=many]", "samples"),
+        ("lima[samples=3]", "unknown method 'lima'.*lime"),
+        ("lime[samples=3", "unknown method"),
+    ],
+)
+def test_a_name_with_settings_that_make_none_is_refused(clf: Any, name: str, sentence: str) -> None:
+    with pytest.raises(WhylightError, match=sentence):
+        wl.explain(clf, TEXT, method=name)

@@ -9,7 +9,7 @@ import pytest
 
 import whylight as wl
 from run_rows import explanation_row, score_row
-from whylight.core.errors import InputError
+from whylight.core.errors import InputError, SettingError
 from whylight.data.dataset import Dataset
 from whylight.data.planted import CLASSES
 from whylight.run.agreement import agreement_of, mean_agreement
@@ -86,3 +86,8 @@ def test_one_variant_is_refused_and_names_are_told_apart(data: Dataset) -> None:
         evaluate_several(models(3), data, Question(methods=["occlusion"]))
     assert model_names(["runs/a", "runs/b"]) == ["a", "b"]
     assert model_names(["x/model", "y/model", "z"]) == ["model-0", "model-1", "z"]
+
+
+def test_a_seed_in_the_name_of_a_method_is_refused(data: Dataset) -> None:
+    with pytest.raises(SettingError, match=r"which 'lime\[seed=3\]' would undo"):
+        evaluate_several(models(3), data, Question(methods=["lime[seed=3]"]), seeds=2)

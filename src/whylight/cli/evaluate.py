@@ -34,6 +34,8 @@ whylight evaluate --data reviews.jsonl --method lime --metric aopc_comprehensive
 
 whylight evaluate --data reviews.jsonl --method attention --method alti --set layer=all --out runs/layers
 
+whylight evaluate --data reviews.jsonl --method "lime\\[samples=200]" --method "lime\\[samples=2000]" --out runs/samples
+
 whylight evaluate --data reviews.jsonl --model ./seed-0 --model ./seed-1 --method lime --out runs/seeds
 """
 
@@ -50,7 +52,9 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Seeds of methods that draw at random, for each model.")] = 1,
-    method: Annotated[list[str] | None, typer.Option(help="Method, may be repeated.")] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Method, may be repeated; lime\\[samples=200] has settings of its own.")
+    ] = None,
     metric: Annotated[list[str] | None, typer.Option(help="Metric, may be repeated; see `whylight metrics`.")] = None,
     sample: Annotated[int | None, typer.Option(help="Evaluate on so many records, drawn at random.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,

@@ -41,7 +41,9 @@ def sanity(  # noqa: PLR0913  one parameter an option
     model: Annotated[
         str | None, typer.Option(help="Folder or hub id. [dim]\\[default: the bundled sentiment model][/]")
     ] = None,
-    method: Annotated[list[str] | None, typer.Option(help="Method, may be repeated.")] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Method, may be repeated; lime\\[samples=200] has settings of its own.")
+    ] = None,
     levels: Annotated[
         str, typer.Option(help="all (down to the embeddings), head, or a number: 1 is the head, 2 the top layer too.")
     ] = "all",

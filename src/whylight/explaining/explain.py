@@ -18,7 +18,7 @@ from whylight.explaining.given import Given, as_example, given_inputs
 from whylight.explaining.options import Options, removal_of, with_remover_settings
 from whylight.explaining.receipts import explain_cases
 from whylight.explaining.removing import score_for
-from whylight.explaining.variants import Variant, asks_for_layers, variants
+from whylight.explaining.variants import Variant, asked_methods, asks_for_layers, variants
 from whylight.views.classifier import Classifier
 
 DEFAULTS = ("integrated_gradients", "kernel_shap")
@@ -82,8 +82,9 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
     Args:
         classifier: What `wl.load` returned.
         inputs: A text, a pair `(text, text)`, or a list of these.
-        method: A method or a list of them; by default `integrated_gradients`, or `kernel_shap` where that does not
-            work: with a callable, or a model that has no gradient.
+        method: A method or a list of them, also with settings of its own, `"lime[samples=200]"`; by default
+            `integrated_gradients`, or `kernel_shap` where that does not work: with a callable, or a model that has no
+            gradient.
         target: `"predicted"`, `"all"`, a label, an index, or a list of labels and indices.
         unit: `word`, `token` or `sentence`.
         remover: `mask`, `delete`, `pad`, `unk` or `zero`; by default what suits the model.
@@ -119,7 +120,7 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
             )
         except Interrupted as stopped:
             explanations = stopped.found
-    one = single and (method is None or isinstance(method, str)) and not asks_for_layers(settings)
+    one = single and (method is None or isinstance(method, str)) and not asks_for_layers(names or (), settings)
     return explanations[0] if one else explanations
 
 
@@ -145,13 +146,13 @@ def explain_all(
     Raises:
         Interrupted: After Ctrl-C, with what was found until then, by a method that had something to show.
     """
-    specs = [METHODS[name] for name in _names(classifier, methods)]
-    for spec in specs:
-        require(spec, classifier)
+    asked = asked_methods(_names(classifier, methods))
+    for one in asked:
+        require(one.spec, classifier)
     options, others = with_remover_settings(classifier, options, settings)
-    chosen = [one for each in variants(classifier, specs, others) for one in each]
-    for spec in specs:
-        score_for(spec, classifier, options.score, removal_of(classifier, options))
+    chosen = [one for each in variants(classifier, asked, others) for one in each]
+    for one in asked:
+        score_for(one.spec, classifier, options.score, removal_of(classifier, options))
     examples = [as_example(one) for one in inputs]
     jobs = _jobs(len(examples), chosen)
     plan = [(job.variant.name, sum(examples[number].size for number in job.numbers)) for job in jobs]
@@ -210,7 +211,6 @@ def _opened(classifier: Classifier, example: Input, options: Options) -> Case:
 def _names(classifier: Classifier, methods: Sequence[str] | None) -> list[str]:
     if methods is None:
         return [next((name for name in DEFAULTS if obstacle(METHODS[name], classifier) is None), DEFAULTS[0])]
-    names = list(dict.fromkeys(methods))
-    if not names:
+    if not methods:
         raise SettingError("the list of methods is empty; give at least one.")
-    return names
+    return list(methods)

@@ -1,14 +1,56 @@
-"""What a method is run as: its settings, and with `layer=all` one variant for each layer of the model."""
+"""What a method is run as: its settings, and with `layer=all` one variant for each layer of the model.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+A method may be asked for several times with other settings, `lime[samples=200]` and `lime[samples=2000]`; tables then
+have a row for each, under that name.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from whylight.core.errors import IncompatibleError, SettingError, unknown
 from whylight.core.inputs import JsonValue, Settings
-from whylight.core.registry import Spec
+from whylight.core.registry import METHODS, Spec
 from whylight.views.classifier import Classifier, Layered
 
 LAYER, ALL = "layer", "all"
+_BRACKETS = re.compile(r"(?P<name>[^\[\]]+)\[(?P<settings>.*)\]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A method or metric as somebody asked for it.
+
+    Attributes:
+        name: What it was asked for by, and what tables call it.
+        spec: The plug-in.
+        own: Settings that stand in its name.
+    """
+
+    name: str
+    spec: Spec
+    own: Mapping[str, str] = field(default_factory=dict)
+
+
+def asked_methods(names: Iterable[str]) -> list[Asked]:
+    """Return the methods of some names, `lime` or `lime[samples=200,seed=1]`, each name once."""
+    return [_asked_method(name) for name in dict.fromkeys(names)]
+
+
+def _asked_method(name: str) -> Asked:
+    parts = _BRACKETS.fullmatch(name)
+    if parts is None:
+        return Asked(name, METHODS[name])
+    spec, own = METHODS[parts["name"]], dict[str, str]()
+    for pair in parts["settings"].split(","):
+        setting, equals, value = pair.partition("=")
+        if not equals:
+            raise SettingError(f"a method with settings is {spec.name}[NAME=VALUE,NAME=VALUE], not '{name}'.")
+        own[setting.strip()] = value.strip()
+    for setting in own:
+        if setting not in spec.settings:
+            raise unknown(f"setting of '{spec.name}'", setting, spec.settings)
+    return Asked(name, spec, own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +58,7 @@ class Variant:
     """A method with complete settings.
 
     Attributes:
-        name: What tables call it: the method, or `METHOD@LAYER` where it is one of all layers.
+        name: What tables call it: the name it was asked for by, or `NAME@LAYER` where it is one of all layers.
         spec: The method.
         settings: Its settings.
     """
@@ -26,28 +68,30 @@ class Variant:
     settings: Settings
 
 
-def variants(classifier: Classifier, specs: Sequence[Spec], given: Mapping[str, object]) -> list[list[Variant]]:
+def variants(classifier: Classifier, asked: Sequence[Asked], given: Mapping[str, object]) -> list[list[Variant]]:
     """Give each method its settings; one that has a layer becomes a variant a layer, the first first, if all are asked.
 
     Args:
         classifier: The classifier, which says how many layers it has.
-        specs: Methods, and metrics where they are given settings together.
-        given: Settings as in `share_settings`.
+        asked: Methods, and metrics where they are given settings together.
+        given: Settings as in `share_settings`; those in the name of a method win.
     """
     made = []
-    for spec, own in zip(specs, _given_to_each(specs, given), strict=True):
+    for one, shared in zip(asked, _given_to_each([one.spec for one in asked], given), strict=True):
+        spec, own = one.spec, {**shared, **one.own}
         if str(own.get(LAYER)) == ALL:
             settings = spec.complete_settings({**own, LAYER: None})
             layers = range(1, _layer_count(classifier) + 1)
-            made.append([Variant(f"{spec.name}@{layer}", spec, {**settings, LAYER: layer}) for layer in layers])
+            made.append([Variant(f"{one.name}@{layer}", spec, {**settings, LAYER: layer}) for layer in layers])
         else:
-            made.append([Variant(spec.name, spec, spec.complete_settings(own))])
+            made.append([Variant(one.name, spec, spec.complete_settings(own))])
     return made
 
 
-def asks_for_layers(given: Mapping[str, object]) -> bool:
+def asks_for_layers(methods: Iterable[str], given: Mapping[str, object]) -> bool:
     """Say whether settings ask for every layer, of all methods or of one."""
-    return any(name.rpartition(".")[2] == LAYER and str(value) == ALL for name, value in given.items())
+    own = [pair for one in asked_methods(methods) for pair in one.own.items()]
+    return any(name.rpartition(".")[2] == LAYER and str(value) == ALL for name, value in (*own, *given.items()))
 
 
 def share_settings(specs: Sequence[Spec], given: Mapping[str, object]) -> list[dict[str, JsonValue]]:

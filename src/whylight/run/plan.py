@@ -9,12 +9,12 @@ from whylight.core.inputs import JsonValue, Settings
 from whylight.core.labels import ScoreSpace
 from whylight.core.marked import asks_for_tuning, is_corpus_metric
 from whylight.core.rationale import Rationale
-from whylight.core.registry import METHODS, METRICS, Spec
+from whylight.core.registry import METRICS, Spec
 from whylight.data.dataset import Dataset
 from whylight.explaining.compatible import require
 from whylight.explaining.options import Options
 from whylight.explaining.removing import chosen_removal, default_remover, remover_settings, score_for
-from whylight.explaining.variants import Variant, variants
+from whylight.explaining.variants import Asked, Variant, asked_methods, variants
 from whylight.run.control import Control
 from whylight.run.corpus import Scaling, measures_of, needs_boundary, scaling_of
 from whylight.store.tables import RANDOM
@@ -96,26 +96,24 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     control: Control | None = None,
 ) -> Plan:
     """Check everything that can be checked before the first text is explained."""
-    specs = [METHODS[name] for name in dict.fromkeys([*methods, RANDOM])]
-    for spec in specs:
-        require(spec, classifier)
+    asked = asked_methods([*methods, RANDOM])
+    for one in asked:
+        require(one.spec, classifier)
     default = default_remover(classifier)
     measured_by = list(dict.fromkeys(name or default for name in removers or (options.remover,)))
     removing, others = remover_settings(settings, {*measured_by, options.remover or default})
     removal = chosen_removal(classifier, options.remover, removing[options.remover or default])
     options = replace(options, remover_settings=removal.settings)
-    for spec in specs:
-        score_for(spec, classifier, options.score, removal)
-    has_rationales = any(record.rationales for record in data)
-    measures = [METRICS[name] for name in dict.fromkeys(metrics or _default_metrics(has_rationales=has_rationales))]
+    for one in asked:
+        score_for(one.spec, classifier, options.score, removal)
     marked = sum(bool(record.rationales) for record in data)
-    measures = [METRICS[name] for name in dict.fromkeys(metrics or _default_metrics(has_rationales=marked > 0))]
-    both = variants(classifier, [*specs, *measures], others)
-    with_settings = tuple((one.spec, dict(one.settings)) for own in both[len(specs) :] for one in own)
+    named = dict.fromkeys(metrics or _default_metrics(has_rationales=marked > 0))
+    both = variants(classifier, [*asked, *(Asked(name, METRICS[name]) for name in named)], others)
+    with_settings = tuple((one.spec, dict(one.settings)) for own in both[len(asked) :] for one in own)
     for spec, own in with_settings:
         _check_metric(spec, own, data, marked=marked, tuned=tuned)
     return Plan(
-        methods=tuple(one for own in both[: len(specs)] for one in own),
+        methods=tuple(one for own in both[: len(asked)] for one in own),
         metrics=tuple(one for one in with_settings if not is_corpus_metric(one[0])),
         corpus_metrics=tuple(one for one in with_settings if is_corpus_metric(one[0])),
         options=options,

@@ -22,15 +22,17 @@ untouched.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 
 import numpy as np
 
 from whylight.core.arrays import Floats
 from whylight.core.errors import InputError, SettingError
 from whylight.core.explanation import Explanation
-from whylight.core.inputs import Input, JsonValue
+from whylight.core.inputs import Input
 from whylight.core.limits import limited
-from whylight.core.registry import METHODS, METRICS, Spec
+from whylight.core.registry import METRICS
 from whylight.data.dataset import Dataset
 from whylight.explaining.bar import progress_bar
 from whylight.explaining.case import open_case
@@ -38,15 +40,13 @@ from whylight.explaining.compatible import require
 from whylight.explaining.options import Options, removal_of, with_remover_settings
 from whylight.explaining.receipts import explain_case
 from whylight.explaining.removing import check_score
-from whylight.explaining.variants import share_settings
+from whylight.explaining.variants import Asked, Variant, asked_methods, variants
 from whylight.models.randomise import CascadeLevel, check_seed, levels_of, randomise
 from whylight.run.summary import Cell, interval
 from whylight.store.tables import RANDOM, Row
 from whylight.views.classifier import Classifier
 
 MEASURES = ("sign_change", "mean_change", "spearman")
-Configured = tuple[Spec, dict[str, JsonValue]]
-"""A method or metric with its complete settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,8 @@ class SanitySummary:
 class _Question:
     """What is asked of every text: methods and measures with complete settings, and what they share."""
 
-    methods: tuple[Configured, ...]
-    measures: tuple[Configured, ...]
+    methods: tuple[Variant, ...]
+    measures: tuple[Variant, ...]
     options: Options
 
 
@@ -202,14 +202,14 @@ def _sanity_question(
     classifier: Classifier, methods: Sequence[str], options: Options, settings: Mapping[str, object]
 ) -> _Question:
     """Check everything that can be checked before the first text is explained."""
-    specs = [METHODS[name] for name in dict.fromkeys([*(name for name in methods if name != RANDOM), RANDOM])]
-    for spec in specs:
-        require(spec, classifier)
+    asked = asked_methods([*(name for name in methods if name != RANDOM), RANDOM])
+    for one in asked:
+        require(one.spec, classifier)
     options, others = with_remover_settings(classifier, options, settings)
     check_score(classifier, options.score, removal_of(classifier, options))
-    both = [*specs, *(METRICS[name] for name in MEASURES)]
-    configured = tuple(zip(both, share_settings(both, others), strict=True))
-    return _Question(configured[: len(specs)], configured[len(specs) :], options)
+    both = variants(classifier, [*asked, *(Asked(name, METRICS[name]) for name in MEASURES)], others)
+    explaining, measuring = (tuple(chain.from_iterable(own)) for own in (both[: len(asked)], both[len(asked) :]))
+    return _Question(explaining, measuring, options)
 
 
 def _explained(classifier: Classifier, example: Input, question: _Question, options: Options) -> _Explained:
@@ -217,7 +217,7 @@ def _explained(classifier: Classifier, example: Input, question: _Question, opti
     case = open_case(classifier, example, unit=options.unit, long=options.long)
     targets, _ = case.targets(options.target)
     fixed = replace(options, target=[target.index for target in targets])
-    explanations = tuple(explain_case(case, spec, own, fixed) for spec, own in question.methods)
+    explanations = tuple(explain_case(case, one.spec, one.settings, fixed) for one in question.methods)
     return _Explained(example, fixed, frozenset(case.prediction.predicted), explanations)
 
 
@@ -232,11 +232,12 @@ def _lines(
 ) -> list[SanityLine]:
     """Return a line per method; draws and labels of a text are averaged before texts are."""
     lines = []
-    for number, (method, _) in enumerate(question.methods):
+    for number, method in enumerate(question.methods):
         cells = {}
-        for measure, settings in question.measures:
+        for measure in question.measures:
+            changed = partial(measure.spec.function, **measure.settings)
             values = [
-                [measure.function(one.explanations[number], other.explanations[number], **settings) for other in others]
+                [changed(one.explanations[number], other.explanations[number]) for other in others]
                 for one, others in zip(untouched, changes, strict=True)
             ]
             means = np.asarray([own.mean() for one in values if len(own := _finite(np.concatenate(one)))])

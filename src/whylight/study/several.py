@@ -19,6 +19,7 @@ import numpy as np
 from whylight.core.errors import InputError, SettingError
 from whylight.core.registry import METHODS
 from whylight.data.dataset import Dataset
+from whylight.explaining.variants import Asked, asked_methods
 from whylight.run.agreement import agreement_of
 from whylight.run.corpus import named_measures
 from whylight.run.evaluate import Question, answer
@@ -97,8 +98,9 @@ def evaluate_several(
         raise SettingError(f"the number of seeds must be at least 1, not {seeds}.")
     if len(models) * seeds < FEWEST:
         raise InputError("one model with one seed has no spread; give several models, or --seeds above 1.")
-    first = _first_seed(question.settings)
-    seeded = any("seed" in METHODS[name].settings for name in (*question.methods, RANDOM))
+    asked = asked_methods([*question.methods, RANDOM])
+    first = _first_seed(question.settings, asked)
+    seeded = any("seed" in one.spec.settings for one in asked)
     evaluations: dict[str, Evaluation] = {}
     for number, (name, opened) in enumerate(models.items()):
         classifier = opened()
@@ -111,11 +113,11 @@ def evaluate_several(
     return summarise_several(evaluations)
 
 
-def _first_seed(settings: Mapping[str, object]) -> int:
+def _first_seed(settings: Mapping[str, object], asked: Sequence[Asked]) -> int:
     """Return the seed that the variants count from; one method's own would be the same in all of them."""
-    for name in settings:
-        if name.endswith(".seed"):
-            raise SettingError(f"every variant has a seed of its own, which '{name}' would undo; set 'seed' alone.")
+    of_one = [name for name in settings if name.endswith(".seed")]
+    for name in (*of_one, *(one.name for one in asked if "seed" in one.own)):
+        raise SettingError(f"every variant has a seed of its own, which '{name}' would undo; set 'seed' alone.")
     return int(str(METHODS[RANDOM].settings["seed"].parse(settings.get("seed", 0))))
 
 
