@@ -11,6 +11,10 @@ import fitted
 import tiny
 import whylight as wl
 from whylight.core.errors import InputError
+from whylight.core.registry import METHODS
+from whylight.explaining import explain as explaining
+from whylight.explaining.explain import groups_of
+from whylight.explaining.variants import Variant
 from whylight.run import book, evaluate as module
 
 TEXTS = 7
@@ -18,7 +22,7 @@ TEXTS = 7
 
 @pytest.fixture
 def question(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.setattr(module, "TOGETHER", 3)
+    monkeypatch.setattr(explaining, "TOGETHER", 3)
     monkeypatch.setattr(book, "WRITE_EVERY", -1.0)
     return {
         "classifier": tiny.classifier("bert", labels=["negative", "positive"]),
@@ -60,6 +64,23 @@ def test_a_stopped_run_gives_the_same_bytes(
     first, rest = blocks[: -(-(stop + 1) // 3)], blocks[-(-(stop + 1) // 3) :]
     assert first == [3, 3, 1][: len(first)]  # a block of which a part is done is worked on as a whole again
     assert rest == [3, 3, 1][stop // 3 :]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "groups"),
+    [
+        ([10] * 17, [16, 1]),
+        ([9_000, 900, 200, 9_900, 20_000, 5], [2, 1, 1, 1, 1]),  # long texts are on their own, and so a stop costs one
+        ([5_000, 5_000, 1], [2, 1]),
+        ([], []),
+    ],
+)
+def test_texts_that_are_long_together_are_worked_on_apart(sizes: list[int], groups: list[int]) -> None:
+    marc, occlusion = (Variant(name, METHODS[name], {}) for name in ("marc", "occlusion"))
+    found = groups_of(sizes, [occlusion, marc])
+    assert [len(one) for one in found] == groups
+    assert [number for one in found for number in one] == [*range(len(sizes))]
+    assert groups_of(sizes, [occlusion]) == [range(i, i + 1) for i in range(len(sizes))]
 
 
 def test_a_folder_knows_the_network_that_a_method_was_given_and_not_only_its_path(tmp_path: Path) -> None:

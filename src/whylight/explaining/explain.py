@@ -23,8 +23,8 @@ from whylight.views.classifier import Classifier
 
 DEFAULTS = ("integrated_gradients", "kernel_shap")
 """What explains where no method is named: the first that works with the classifier."""
-TOGETHER = 16
-"""Texts that are explained at once by a method that takes several."""
+TOGETHER, SIZE_TOGETHER = 16, 10_000
+"""Inputs that are explained at once by a method that takes several, and their size: long ones gain nothing from it."""
 
 
 @overload
@@ -154,7 +154,7 @@ def explain_all(
     for one in asked:
         score_for(one.spec, classifier, options.score, removal_of(classifier, options))
     examples = [as_example(one) for one in inputs]
-    jobs = _jobs(len(examples), chosen)
+    jobs = _jobs([one.size for one in examples], chosen)
     plan = [(job.variant.name, sum(examples[number].size for number in job.numbers)) for job in jobs]
     cases: dict[int, Case] = {}
     found: dict[tuple[int, int], Explanation] = {}
@@ -192,13 +192,23 @@ class _Job:
     group: range
 
 
-def _jobs(count: int, chosen: Sequence[Variant]) -> list[_Job]:
-    """Divide examples into jobs: all methods of some examples, then all of the next; one by one, if no method minds."""
-    size = TOGETHER if any(one.spec.together for one in chosen) else 1
-    groups = [range(start, min(start + size, count)) for start in range(0, count, size)]
+def groups_of(sizes: Sequence[int], chosen: Sequence[Variant]) -> list[range]:
+    """Divide inputs of these sizes into groups that are explained at once; one by one, if no method takes several."""
+    most = TOGETHER if any(one.spec.together for one in chosen) else 1
+    groups, start = list[range](), 0
+    for end in range(1, len(sizes) + 1):
+        full = end - start == most or sum(sizes[start : end + 1]) > SIZE_TOGETHER
+        if full or end == len(sizes):
+            groups.append(range(start, end))
+            start = end
+    return groups
+
+
+def _jobs(sizes: Sequence[int], chosen: Sequence[Variant]) -> list[_Job]:
+    """Divide examples into jobs: all methods of some examples, then all of the next."""
     return [
         _Job(variant, place, numbers, group)
-        for group in groups
+        for group in groups_of(sizes, chosen)
         for place, variant in enumerate(chosen)
         for numbers in ([group] if variant.spec.together else [range(i, i + 1) for i in group])
     ]

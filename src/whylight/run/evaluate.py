@@ -14,7 +14,7 @@ from whylight.core.identity import Identity, folder_digest
 from whylight.core.limits import limited
 from whylight.data.dataset import Dataset, named
 from whylight.explaining.bar import progress_bar
-from whylight.explaining.explain import TOGETHER
+from whylight.explaining.explain import groups_of
 from whylight.explaining.options import Options
 from whylight.run.book import Book, opened
 from whylight.run.control import Control
@@ -138,13 +138,12 @@ def _fill(
     Where a method takes several texts at once, these are the same ones however often a run was stopped, because a
     common batch shows in the last digits: what lacks a part of such a block has all of it worked on again.
     """
-    size = TOGETHER if any(one.spec.together for one in plan.methods) else 1
     missing = dict(book.missing(data, tuning=tuning))
-    blocks = sorted({number // size for number in missing})
-    members = [range(block * size, min((block + 1) * size, len(data))) for block in blocks]
-    sizes = [("", sum(data[number].example.size for number in own)) for own in members]
-    with progress_bar(len(blocks), shown=progress, plan=sizes) as step:
-        for own in members:
+    sizes = [record.example.size for record in data]
+    blocks = [own for own in groups_of(sizes, plan.methods) if any(number in missing for number in own)]
+    work = [("", sum(sizes[number] for number in own)) for own in blocks]
+    with progress_bar(len(blocks), shown=progress, plan=work) as step:
+        for own in blocks:
             step("tuning" if tuning else "evaluating")
             done = work_together(classifier, [data[number] for number in own], plan, run=book.run)
             for number, one in zip(own, done, strict=True):
