@@ -11,7 +11,7 @@ comprehensiveness are averaged over 19 shares. Everything is kept, so that a sto
 import random
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import minilm
@@ -27,6 +27,8 @@ from whylight.run.evaluation import Evaluation
 from whylight.store.tables import HUMAN, RANDOM
 from whylight.views.classifier import Classifier
 
+Row = tuple[Evaluation, str]
+"""A run, and one of its methods."""
 REVIEWS, FEW = 20, 10
 STRETCH, DRAWN = 170, 3
 """Words of a stretch to learn from, and stretches per review."""
@@ -46,38 +48,27 @@ SHARED: Mapping[str, object] = {
     f"{SUFFICIENCY}.steps": 19,
     f"{COMPREHENSIVENESS}.steps": 19,
 }
-MARC: Mapping[str, object] = {"pace": 10}
+MARC = "marc[pace=10]"
 """A tenth of the paper's steps, each ten times as long."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """A method with its settings."""
-
-    method: str
-    settings: Mapping[str, object]
-    reviews: int = REVIEWS
-
-
 WAYS = {
-    "MaRC": Way("marc", MARC),
-    "saliency": Way("saliency", {}),
-    "input x gradient, norm": Way("input_x_gradient", {"pooling": "l2"}),
-    "input x gradient, sum": Way("input_x_gradient", {}),
-    "decompx_linear": Way("decompx_linear", {}),
-    "IG, norm": Way("integrated_gradients", {"pooling": "l2", "baseline": "pad", "integrated_gradients.steps": 20}),
-    "IG, sum": Way("integrated_gradients", {"baseline": "pad", "integrated_gradients.steps": 20}),
-    "occlusion, window 5": Way("occlusion", {"window": 5}),
-    "LIME": Way("lime", {"sampler": "spans"}),
-    "Shapley sampling": Way("shapley_sampling", {"permutations": 5}, FEW),
+    "MaRC": MARC,
+    "saliency": "saliency",
+    "input x gradient, norm": "input_x_gradient[pooling=l2]",
+    "input x gradient, sum": "input_x_gradient",
+    "decompx_linear": "decompx_linear",
+    "IG, norm": "integrated_gradients[pooling=l2,baseline=pad,steps=20]",
+    "IG, sum": "integrated_gradients[baseline=pad,steps=20]",
+    "occlusion, window 5": "occlusion[window=5]",
+    "LIME": "lime[sampler=spans]",
 }
-ABLATIONS = {
-    "MaRC without noise": {"noise": 0.0, "flips": 0.0},
-    "MaRC without Omega_lambda": {"sparsity": 0.0},
-    "MaRC without Omega_sigma": {"smoothness": 0.0},
-    "MaRC without the complement": {"complement": "none"},
+ON_FEW = {
+    "Shapley sampling": "shapley_sampling[permutations=5]",
+    "MaRC without noise": "marc[pace=10,noise=0,flips=0]",
+    "MaRC without Omega_lambda": "marc[pace=10,sparsity=0]",
+    "MaRC without Omega_sigma": "marc[pace=10,smoothness=0]",
+    "MaRC without the complement": "marc[pace=10,complement=none]",
 }
-WAYS |= {name: Way("marc", {**MARC, **own}, FEW) for name, own in ABLATIONS.items()}
+"""What takes longest, on fewer reviews."""
 
 
 def main() -> None:
@@ -91,12 +82,16 @@ def main() -> None:
     right = minilm.accuracy(clf, test)
     print(f"accuracy on the test reviews, by windows: {right:.3f}", flush=True)
     chosen = test.sample(REVIEWS, seed=0)
-    runs = {name: _run(clf, chosen, name, way) for name, way in WAYS.items()}
+    every = _run(clf, chosen, "every", [*WAYS.values()])
+    few = _run(clf, replace(chosen, records=chosen.records[:FEW]), "few", [*ON_FEW.values()])
+    rows = {name: (every, method) for name, method in WAYS.items()}
+    rows |= {name: (few, method) for name, method in ON_FEW.items()}
+    noted = [["accuracy on all test reviews", f"{right:.3f}"]]
     tables = {
-        "methods": _methods(runs),
-        "differences": _differences(runs, [name for name in WAYS if name not in ABLATIONS and name != "MaRC"]),
-        "ablations": _differences(runs, list(ABLATIONS)),
-        "remarks": Table(["what was noted", "value"], [["accuracy on all test reviews", f"{right:.3f}"]]),
+        "methods": _methods({**rows, "random": (every, RANDOM), "human": (every, HUMAN)}),
+        "differences": _differences(rows, [name for name in rows if not name.startswith("MaRC")]),
+        "ablations": _differences(rows, [name for name in rows if name.startswith("MaRC without")]),
+        "remarks": Table(["what was noted", "value"], noted),
     }
     put("movies", tables)
 
@@ -114,44 +109,41 @@ def stretches(data: Dataset) -> Dataset:
     return replace(data, records=tuple(records))
 
 
-def _run(clf: Classifier, data: Dataset, name: str, way: Way) -> Evaluation:
-    print(name, flush=True)
+def _run(clf: Classifier, data: Dataset, name: str, methods: Sequence[str]) -> Evaluation:
     return wl.evaluate(
         clf,
-        replace(data, records=data.records[: way.reviews]),
-        methods=[way.method],
+        data,
+        methods=methods,
         metrics=tuple(COLUMNS.values()),
         remover="pad",
         options=Options(target="gold"),
-        settings={**SHARED, **way.settings},
-        out=WORK / "movies" / name.replace(" ", "-").replace(",", ""),
+        settings=SHARED,
+        out=WORK / "movies" / name,
     )
 
 
-def _methods(runs: Mapping[str, Evaluation]) -> Table:
-    rows = []
-    first = next(iter(runs.values()))
-    own = {name: (run, WAYS[name].method) for name, run in runs.items()}
-    for name, (run, method) in {**own, "random": (first, RANDOM), "human": (first, HUMAN)}.items():
+def _methods(rows: Mapping[str, Row]) -> Table:
+    lines = []
+    for name, (run, method) in rows.items():
         line = next(line for line in run.summary.lines if line.method == method)
         words = next(one for one in run.corpus.lines if one.method == method) if run.corpus else line
         cells = line.cells | words.cells
         figures = [told(cells[metric]) if metric in cells else "" for metric in COLUMNS.values()]
-        rows.append([name, str(line.cells[MEAN_AP].texts), *figures, f"{line.seconds:.3g}"])
-    return Table(["method", "reviews", *COLUMNS, "seconds per review"], rows)
+        lines.append([name, str(line.cells[MEAN_AP].texts), *figures, f"{line.seconds:.3g}"])
+    return Table(["method", "reviews", *COLUMNS, "seconds per review"], lines)
 
 
-def _differences(runs: Mapping[str, Evaluation], names: Sequence[str]) -> Table:
+def _differences(rows: Mapping[str, Row], names: Sequence[str]) -> Table:
     """Hold MaRC against others, review by review."""
-    rows = []
+    lines = []
     for name in names:
-        pair = (runs["MaRC"], "marc"), (runs[name], WAYS[name].method)
+        pair = rows["MaRC"], rows[name]
         by_metric = {one.metric: one for one in compare(*(select(run.scores, method) for run, method in pair))}
         cells = {metric: f"{told(one.difference, sign='+')}, {one.standing}" for metric, one in by_metric.items()}
         settings = {"leave_one_out": True}
         cells |= {metric: told(over_all_words(metric, *pair, settings=settings), sign="+") for metric in CORPUS}
-        rows.append([f"MaRC - {name}", *(cells[metric] for metric in COLUMNS.values())])
-    return Table(["review by review", *COLUMNS], rows)
+        lines.append([f"MaRC - {name}", *(cells[metric] for metric in COLUMNS.values())])
+    return Table(["review by review", *COLUMNS], lines)
 
 
 if __name__ == "__main__":
