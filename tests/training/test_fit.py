@@ -19,7 +19,7 @@ from whylight.data.dataset import Dataset, Record
 from whylight.models.contents import model_contents
 from whylight.models.quiet import quiet
 from whylight.training import fit_search, result
-from whylight.training.fitting import AttributionTrainer, fit_recipe
+from whylight.training.fitting import AttributionTrainer, FitTexts, fit_recipe
 from whylight.training.trials import NAME
 
 QUICK: dict[str, Any] = {"epochs": 2, "batch_size": 8, "learning_rate": 3e-3, "trials": 0, "progress": False}
@@ -167,7 +167,12 @@ def test_a_search_has_one_best_for_each_metric_and_goes_on(
     monkeypatch.setattr(fit_search, "_tried", counted)
     with pytest.raises(KeyboardInterrupt, match="the same call goes on"):
         run(clf, encoder, tmp_path, **asked)
+    ask, sizes = FitTexts.items, list[int]()
+    monkeypatch.setattr(
+        FitTexts, "items", lambda self, data, network: sizes.append(len(data)) or ask(self, data, network)
+    )
     found = run(clf, encoder, tmp_path, **asked)
+    assert sizes == [8, 8, 24]  # texts of the search, validation texts, all texts: the model is asked once
     assert len(tried) == 2 + 1  # the first trial was not done again
     trials = optuna.load_study(study_name=NAME, storage=f"sqlite:///{tmp_path / 'study.db'}").trials
     complete = [one for one in trials if one.values]

@@ -10,7 +10,7 @@ best. Several metrics share one search; each has a fit with the weights that are
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from whylight.models.fitting import new_attributor, token_network
 from whylight.models.load import load
 from whylight.models.quiet import quiet
 from whylight.training import processes
-from whylight.training.fitting import AttributionTrainer, FitRecipe, FitTexts, fit_recipe, with_weights
+from whylight.training.fitting import AttributionTrainer, FitItem, FitRecipe, FitTexts, fit_recipe, with_weights
 from whylight.training.folder import CHECKPOINTS, claimed_by_one, interruptible, last_checkpoint, mark_started
 from whylight.training.progress import ProgressBar
 from whylight.training.result import Trained, finished, write_result
@@ -56,6 +56,7 @@ class Fit:
         encoder: What the network starts from; None for the classifier's own encoder.
         remover: What "removed" means to the metrics.
         progress: Whether a progress bar is shown.
+        asked_before: What the classifier said of texts, by their contents; trials and metrics share it.
     """
 
     classifier: Classifier
@@ -65,11 +66,20 @@ class Fit:
     encoder: str | Path | None
     remover: str | None
     progress: bool
+    asked_before: dict[str, list[FitItem]] = field(default_factory=dict)
 
     @property
     def texts(self) -> FitTexts:
         """Makes items and views of texts."""
         return FitTexts(self.classifier, chosen_removal(self.classifier, self.remover))
+
+    def items(self, data: Dataset, network: TokenAttributor) -> list[FitItem]:
+        """Return texts as a network of this fit reads them; the classifier is asked about them once."""
+        key = data.fingerprint()
+        if key not in self.asked_before:
+            self.asked_before[key] = self.texts.items(data, network)
+        # copies: what one trial asks about parts of a text must not show in the digits of the next
+        return [replace(one, cache=dict(one.cache)) for one in self.asked_before[key]]
 
     def network(self, recipe: FitRecipe, metric: str) -> TokenAttributor:
         """Make the network that a fit starts from."""
@@ -177,22 +187,17 @@ def fit_one(asked: Fit, recipe: FitRecipe, metric: str, measure: Measure, folder
 
 
 def make_trainer(
-    asked: Fit,
-    recipe: FitRecipe,
-    network: TokenAttributor,
-    measures: Mapping[str, Measure],
-    checkpoints: Path | None,
+    asked: Fit, recipe: FitRecipe, network: TokenAttributor, measures: Mapping[str, Measure], checkpoints: Path | None
 ) -> AttributionTrainer:
     """Make the trainer of a network; without a place for checkpoints, none are written."""
-    texts = asked.texts
-    items = [texts.items(one, network) for one in (asked.data, asked.dev)]
+    items = [asked.items(one, network) for one in (asked.data, asked.dev)]
     if recipe.mask.published:
         for parameter in network.network.embedding_parameters():
             parameter.requires_grad_(False)  # noqa: FBT003  torch's own signature
     shown = asked.progress and checkpoints is not None
     trainer = AttributionTrainer(
         network,
-        texts,
+        asked.texts,
         measures,
         batch_size=recipe.batch_size,
         args=_arguments(recipe, checkpoints, texts=len(items[0])),
