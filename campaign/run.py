@@ -67,6 +67,8 @@ def main() -> int:
     asked = parser.parse_args()
     console, names, lines, broken = Console(), asked.parts or PARTS, [], 0
     one = partial(run, scale=asked.scale, seed=asked.seed)
+    # threads of several processes that wait for one core wait for each other too, and all of them are slow
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // asked.jobs)))
     # a process for each part: what one leaves behind in memory must not be another's
     with ProcessPoolExecutor(asked.jobs, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
         for name, (outcome, seconds) in zip(names, pool.map(one, names), strict=True):

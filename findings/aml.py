@@ -14,7 +14,9 @@ stopped script goes on.
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import aml_tables
@@ -23,6 +25,7 @@ import numpy as np
 from aml_tables import COLUMNS, Found, Search
 from document import HERE, WORK
 from networks import alikeness, measured
+from processes import in_processes
 
 import whylight as wl
 from whylight.data.dataset import Dataset, Record
@@ -37,24 +40,50 @@ NUMBERS = {"epochs": 2, "learning_rate": 3e-4}
 TRAINING, VALIDATION, TEST, FEW = 2000, 100, 100, 20
 METRICS = tuple(dict.fromkeys(metric for metric, _ in COLUMNS.values()))
 AREAS = ("insertion_auc", "deletion_auc")
+SLOW = ("solvex[beam=10]",)
 OTHERS = (
-    *("integrated_gradients", "sequential_integrated_gradients", "lime", "solvex", "decompx", "alti", "globenc"),
+    *("integrated_gradients", "sequential_integrated_gradients", "lime", "decompx", "alti", "globenc"),
     *("deeplift", "gradient_shap", "input_x_gradient"),
 )
-SETTINGS: Mapping[str, object] = {"solvex.beam": 10}
 ABLATED = ("inverse", "prediction")
 
 
 @dataclass(frozen=True)
-class Corpus:
-    """One corpus with the classifier that is explained on it, and that one's accuracy on all test texts."""
+class Run:
+    """An evaluation on the test texts: methods, and what is asked of them."""
 
     name: str
-    classifier: Classifier
-    training: Dataset
-    validation: Dataset
-    test: Dataset
-    accuracy: float
+    methods: tuple[str, ...]
+    asked: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """One corpus with the classifier that is explained on it."""
+
+    name: str
+    path: Path
+
+    def split(self, name: str) -> Dataset:
+        """Read a split."""
+        folder = self.path / {"sst": "sst_trees", "emotion": "emotion"}[self.name]
+        return wl.dataset(f"{self.name}:{folder}", split=name)
+
+    def sample(self, split: str, count: int) -> Dataset:
+        """Draw texts of a split, without what people marked: it is not asked about here."""
+        drawn = self.training if split == "train" else self.split(split)
+        drawn = drawn.sample(count, seed=0)
+        return replace(drawn, records=tuple(map(_unmarked, drawn)))
+
+    @property
+    def training(self) -> Dataset:
+        """Texts to learn from, without those that are looked at later."""
+        return self.split("train").without(self.split("dev")).without(self.split("test"))
+
+    @property
+    def classifier(self) -> Classifier:
+        """The classifier, trained unless it is there."""
+        return _loaded(self)
 
     @property
     def work(self) -> Path:
@@ -69,8 +98,8 @@ class Corpus:
         done = wl.fit(
             "aml",
             self.classifier,
-            self.training,
-            self.validation.sample(FEW, seed=0),
+            self.sample("train", TRAINING),
+            self.sample("dev", FEW),
             out=self.work / name,
             trials=0,
             encoder=minilm.encoder(),
@@ -80,16 +109,16 @@ class Corpus:
         )
         return next(iter(done.values())).folder
 
-    def run(self, name: str, methods: tuple[str, ...], **asked: object) -> Evaluation:
+    def done(self, run: Run) -> Evaluation:
         """Measure methods, by words deleted and by words masked; what was done before is read."""
-        asked = {"remover": "delete", "metrics": METRICS, **asked}
+        asked = {"remover": "delete", "metrics": METRICS, **run.asked}
         return wl.evaluate(
             self.classifier,
-            self.test,
-            methods=methods,
+            self.sample("test", TEST),
+            methods=run.methods,
             metric_removers=("delete", "mask"),
             options=Options(unit="token"),
-            out=self.work / "runs" / name,
+            out=self.work / "runs" / run.name,
             **asked,
         )
 
@@ -98,23 +127,16 @@ def main() -> None:
     """Run what is asked for, and put its tables into the document."""
     path, names = Path(sys.argv[1]), sys.argv[2:] or ["sst", "emotion"]
     for name in names:
-        aml_tables.write(name, _found(open_corpus(name, path)))
+        aml_tables.write(name, _found(Corpus(name, path)))
 
 
-def open_corpus(name: str, path: Path) -> Corpus:
-    """Read a corpus, and train its classifier unless it is there."""
-    folder = path / {"sst": "sst_trees", "emotion": "emotion"}[name]
-    train, dev, test = (wl.dataset(f"{name}:{folder}", split=split) for split in ("train", "dev", "test"))
-    train = train.without(dev).without(test)
-    made = minilm.classifier(name, train, dev, epochs=3, learning_rate=5e-5, max_tokens=128)
-    some = train.sample(TRAINING, seed=0), dev.sample(VALIDATION, seed=0), test.sample(TEST, seed=0)
-    learnt, validation, explained = (replace(one, records=tuple(map(_unmarked, one))) for one in some)
-    clf = wl.load(made)
-    return Corpus(name, clf, learnt, validation, explained, minilm.accuracy(clf, test))
+@cache
+def _loaded(corpus: Corpus) -> Classifier:
+    numbers = {"epochs": 3, "learning_rate": 5e-5, "max_tokens": 128}
+    return wl.load(minilm.classifier(corpus.name, corpus.training, corpus.split("dev"), **numbers))
 
 
 def _unmarked(record: Record) -> Record:
-    """Leave out what people marked: it is not asked about here."""
     return replace(record, rationales={})
 
 
@@ -125,72 +147,90 @@ def search(corpus: Corpus) -> Search:
     """
     drawn = np.random.default_rng(0).random((TRIALS, 3))
     trials = [dict(zip(WEIGHTS, map(float, row), strict=True)) for row in drawn]
-    validated = [_validated(corpus, number, weights) for number, weights in enumerate(trials)]
-    chosen = {column: int(np.argmax([own[column] for own in validated])) for column in COLUMNS}
-    folders = {number: corpus.fitted(f"trial-{number}", trials[number]) for number in sorted(set(chosen.values()))}
-    return Search(trials, folders, validated, chosen)
-
-
-def _validated(corpus: Corpus, number: int, weights: Mapping[str, float]) -> dict[str, float]:
-    """Return the columns of a trial on the validation texts; more is better."""
     kept = SEARCHES / f"{corpus.name}.json"
     known = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
-    asked = {"texts": len(corpus.training), "validation": len(corpus.validation), **NUMBERS, **weights}
-    if known.get(str(number), {}).get("asked") != asked:
-        folder = corpus.fitted(f"trial-{number}", weights)
-        found = measured(corpus.classifier, corpus.validation, folder, COLUMNS)
-        known = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
-        known[str(number)] = {"asked": asked, "validated": found}
-        kept.parent.mkdir(exist_ok=True)
-        kept.write_text(json.dumps(dict(sorted(known.items(), key=lambda one: int(one[0]))), indent=1) + "\n")
+    asked = [{"texts": TRAINING, "validation": VALIDATION, **NUMBERS, **weights} for weights in trials]
+    missing = [number for number in range(TRIALS) if known.get(str(number), {}).get("asked") != asked[number]]
+    tasks = [(corpus, number, trials[number]) for number in missing]
+    kept.parent.mkdir(exist_ok=True)
+    for number, found in zip(missing, in_processes(_validated, tasks), strict=True):
+        known[str(number)] = {"asked": asked[number], "validated": found}
+        ordered = {str(one): known[str(one)] for one in range(TRIALS) if str(one) in known}
+        kept.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
         print(corpus.name, number, found, flush=True)
-    validated: dict[str, float] = known[str(number)]["validated"]
-    return validated
+    validated = [known[str(number)]["validated"] for number in range(TRIALS)]
+    chosen = {column: int(np.argmax([own[column] for own in validated])) for column in COLUMNS}
+    best = sorted(set(chosen.values()))
+    folders = in_processes(_fitted, [(corpus, f"trial-{number}", trials[number]) for number in best])
+    return Search(trials, dict(zip(best, folders, strict=True)), validated, chosen)
+
+
+def _fitted(task: tuple[Corpus, str, Mapping[str, float]]) -> Path:
+    corpus, name, weights = task
+    return corpus.fitted(name, weights)
+
+
+def _validated(task: tuple[Corpus, int, Mapping[str, float]]) -> dict[str, float]:
+    """Return the columns of a trial on the validation texts; more is better."""
+    corpus, number, weights = task
+    folder = corpus.fitted(f"trial-{number}", weights)
+    return measured(corpus.classifier, corpus.sample("dev", VALIDATION), folder, COLUMNS)
+
+
+def _done(task: tuple[Corpus, Run]) -> None:
+    corpus, run = task
+    corpus.done(run)
 
 
 def _found(corpus: Corpus) -> Found:
     """Search, explain the test texts by everything, and measure."""
+    right = minilm.accuracy(corpus.classifier, corpus.split("test"))
     found = search(corpus)
-    others = corpus.run("others", OTHERS, metrics=(*METRICS, *AREAS), settings=SETTINGS)
-    pretrained, finetuned = {}, {}
-    for column in COLUMNS:
-        settings = {"folder": str(found.network(column))}
-        pretrained[column] = corpus.run(f"pretrained-{found.chosen[column]}", ("aml",), settings=settings)
-        finetuned[column] = _finetuned(corpus, column, found.network(column))
-    some, rate = corpus.test.sample(FEW, seed=0), NUMBERS["learning_rate"]
-    tau = alikeness(corpus.classifier, some, found.network("A-C"), steps=STEPS, rate=rate)
-    runners = sorted({aml_tables.best_other(others, column) for column in COLUMNS})
-    settings = {key: value for key, value in SETTINGS.items() if key.split(".")[0] in runners}
-    controls = corpus.run("controls", tuple(runners), settings=settings, control=f"best-of={STEPS},tau={tau:.3f}")
+    others = [Run(name, own, {"metrics": (*METRICS, *AREAS)}) for name, own in (("slow", SLOW), ("others", OTHERS))]
+    plain = {column: _pretrained(found, column) for column in COLUMNS}
+    tuned = {column: _finetuned(found, column) for column in COLUMNS}
+    ablated = _ablated(corpus, found)
+    every = {run.name: run for run in chain(others, plain.values(), tuned.values(), ablated.values())}
+    list(in_processes(_done, [(corpus, run) for run in every.values()]))
+    both = [corpus.done(run) for run in others]
+    rate = NUMBERS["learning_rate"]
+    tau = alikeness(corpus.classifier, corpus.sample("test", FEW), found.network("A-C"), steps=STEPS, rate=rate)
+    runners = tuple(sorted({aml_tables.best_other(both, column)[1] for column in COLUMNS}))
     return Found(
-        accuracy=corpus.accuracy,
+        accuracy=right,
         search=found,
-        others=others,
-        pretrained=pretrained,
-        finetuned=finetuned,
-        controls=controls,
+        others=both,
+        pretrained={column: corpus.done(run) for column, run in plain.items()},
+        finetuned={column: corpus.done(run) for column, run in tuned.items()},
+        controls=corpus.done(Run("controls", runners, {"control": f"best-of={STEPS},tau={tau:.3f}"})),
         tau=tau,
-        ablated=_ablated(corpus, found),
+        ablated={name: corpus.done(run) for name, run in ablated.items()},
     )
 
 
-def _finetuned(corpus: Corpus, column: str, folder: Path) -> Evaluation:
+def _pretrained(found: Search, column: str) -> Run:
+    settings = {"folder": str(found.network(column))}
+    return Run(f"pretrained-{found.chosen[column]}", ("aml",), {"settings": settings})
+
+
+def _finetuned(found: Search, column: str) -> Run:
     metric, remover = COLUMNS[column]
     rate = NUMBERS["learning_rate"]  # that of the fit, as published
-    settings = {"folder": str(folder), "steps": STEPS, "metric": metric, "rate": rate}
-    return corpus.run(f"finetuned-{column}", ("aml",), remover=remover, settings=settings)
+    settings = {"folder": str(found.network(column)), "steps": STEPS, "metric": metric, "rate": rate}
+    return Run(f"finetuned-{column}", ("aml",), {"remover": remover, "settings": settings})
 
 
-def _ablated(corpus: Corpus, found: Search) -> dict[str, Evaluation]:
+def _ablated(corpus: Corpus, found: Search) -> dict[str, Run]:
     """Leave out a term of the networks that are best by sufficiency and by comprehensiveness."""
-    ablated = {}
-    for column in ("Suff", "Comp"):
-        number = found.chosen[column]
-        for term in ABLATED:
-            name = f"without-{term}-{number}"
-            folder = corpus.fitted(name, {**found.trials[number], term: 0.0})
-            ablated[f"{column}, without {term}"] = corpus.run(name, ("aml",), settings={"folder": str(folder)})
-    return ablated
+    cases = [(column, term) for column in ("Suff", "Comp") for term in ABLATED]
+    names = [f"without-{term}-{found.chosen[column]}" for column, term in cases]
+    weights = [{**found.trials[found.chosen[column]], term: 0.0} for column, term in cases]
+    distinct = {name: (corpus, name, own) for name, own in zip(names, weights, strict=True)}
+    folders = dict(zip(distinct, in_processes(_fitted, list(distinct.values())), strict=True))
+    return {
+        f"{column}, without {term}": Run(name, ("aml",), {"settings": {"folder": str(folders[name])}})
+        for (column, term), name in zip(cases, names, strict=True)
+    }
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from aml import NUMBERS, SETTINGS, STEPS, Corpus, open_corpus, search
+from aml import NUMBERS, STEPS, TEST, Corpus, search
 from document import WORK, Table, put, told
 from paired import over_all_words
 
@@ -29,14 +29,13 @@ from whylight.views.game import Game
 
 LENGTHS, TEXTS, REVIEWS = (20, 200), 3, 10
 MACRO, MICRO, TOP = "f1_at_k", "micro_f1_at_k", 25
-BEAM = SETTINGS["solvex.beam"]
-SLOW = "solvex"
+SOLVEX, BEAM = "solvex", 10
 
 
 def main() -> None:
     """Measure both, and put the tables into the document."""
     path = Path(sys.argv[1])
-    corpus = open_corpus("sst", path)
+    corpus = Corpus("sst", path)
     network = search(corpus).network("A-C")
     put("aml_costs", {"costs": _costs(corpus, network), **_agreement(corpus, network, path)})
 
@@ -52,10 +51,10 @@ def _costs(corpus: Corpus, network: Path) -> Table:
     """Count passes and time for short and long texts."""
     ways = {**_ways(network), "integrated_gradients": ("integrated_gradients", {}), "lime": ("lime", {})}
     rows = []
-    for name, (method, settings) in {**ways, SLOW: (SLOW, {"beam": BEAM})}.items():
+    for name, (method, settings) in {**ways, SOLVEX: (SOLVEX, {"beam": BEAM})}.items():
         cells = []
         for length in LENGTHS:
-            if name == SLOW and length == max(LENGTHS):
+            if name == SOLVEX and length == max(LENGTHS):
                 cells += [f"{_counted(length):,}", "0", "-"]
                 continue
             found = [wl.explain(corpus.classifier, one, method=method, **settings) for one in _texts(corpus, length)]
@@ -71,7 +70,7 @@ def _costs(corpus: Corpus, network: Path) -> Table:
 
 def _texts(corpus: Corpus, length: int) -> list[str]:
     """Make texts of so many words from test sentences."""
-    words = [word for record in corpus.test for word in text_of(record.example).text.split()]
+    words = [word for record in corpus.sample("test", TEST) for word in text_of(record.example).text.split()]
     return [" ".join(words[start : start + length]) for start in range(0, TEXTS * length, length)]
 
 
@@ -84,7 +83,7 @@ def _counted(length: int) -> int:
         asked += len(keep)
         return np.asarray(1 / (1 + np.exp(-(keep @ weights) / np.sqrt(length))))[:, None]
 
-    METHODS[SLOW].function(Game(value, n_features=length), beam=BEAM, max_evaluations=10**9)
+    METHODS[SOLVEX].function(Game(value, n_features=length), beam=BEAM, max_evaluations=10**9)
     return asked
 
 

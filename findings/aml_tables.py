@@ -11,7 +11,7 @@ from whylight.core.registry import METRICS
 from whylight.run.compare import compare, select
 from whylight.run.evaluation import Evaluation
 from whylight.run.summary import Cell, interval
-from whylight.store.tables import HUMAN, RANDOM, Row
+from whylight.store.tables import RANDOM, Row
 
 COLUMNS = {
     "Suff": ("sufficiency", "delete"),
@@ -63,7 +63,7 @@ class Found:
 
     accuracy: float
     search: Search
-    others: Evaluation
+    others: Sequence[Evaluation]
     pretrained: Mapping[str, Evaluation]
     finetuned: Mapping[str, Evaluation]
     controls: Evaluation
@@ -71,11 +71,17 @@ class Found:
     ablated: Mapping[str, Evaluation]
 
 
-def best_other(run: Evaluation, column: str) -> str:
-    """Return the best of the methods that are not fitted."""
-    names = [line.method for line in run.summary.lines if line.method not in (RANDOM, HUMAN)]
-    means = {name: _cell(_rows(run, name, column)).mean for name in names}
-    return (max if _higher(column) else min)(means, key=means.__getitem__)
+def methods_of(runs: Sequence[Evaluation]) -> list[tuple[Evaluation, str]]:
+    """Return the methods of several runs, `random` once."""
+    found = {line.method: (run, line.method) for run in runs for line in run.summary.lines}
+    return [*(one for name, one in found.items() if name != RANDOM), found[RANDOM]]
+
+
+def best_other(runs: Sequence[Evaluation], column: str) -> tuple[Evaluation, str]:
+    """Return the best of the methods that are not fitted, with its run."""
+    sign = 1 if _higher(column) else -1
+    others = [one for one in methods_of(runs) if one[1] != RANDOM]
+    return max(others, key=lambda one: sign * _cell(_rows(*one, column)).mean)
 
 
 def write(name: str, found: Found) -> None:
@@ -103,9 +109,9 @@ def _methods(found: Found) -> Table:
             np.mean([getattr(one, what) for one in costs]) for what in ("forward_passes", "backward_passes", "seconds")
         ]
         rows.append([name, *cells, *(f"{value:.3g}" for value in each)])
-    for line in found.others.summary.lines:
-        cells = [told(_cell(_rows(found.others, line.method, column))) for column in COLUMNS]
-        rows.append([line.method, *cells, *(f"{value:.3g}" for value in _costs(found.others, line.method))])
+    for run, method in methods_of(found.others):
+        cells = [told(_cell(_rows(run, method, column))) for column in COLUMNS]
+        rows.append([method, *cells, *(f"{value:.3g}" for value in _costs(run, method))])
     for line in found.controls.summary.lines:
         if line.method.endswith(BEST_OF):
             cells = [told(_cell(_rows(found.controls, line.method, column))) for column in COLUMNS]
@@ -117,8 +123,8 @@ def _differences(found: Found) -> Table:
     """Text by text: the fitted networks beside the best of the others, with one map and as the best of ten."""
     rows = []
     for column in COLUMNS:
-        other = best_other(found.others, column)
-        single = _rows(found.others, other, column)
+        run, other = best_other(found.others, column)
+        single = _rows(run, other, column)
         several = _rows(found.controls, other + BEST_OF, column)
         fine, plain = (_rows(runs[column], AML, column) for runs in (found.finetuned, found.pretrained))
         pairs = ((fine, single), (fine, several), (fine, plain), (plain, single))
@@ -147,22 +153,17 @@ def _ablations(found: Found) -> Table:
     return Table(["best network for", "Suff, ablated minus whole", "Comp, ablated minus whole"], rows)
 
 
-def _solvex(run: Evaluation) -> Table:
+def _solvex(runs: Sequence[Evaluation]) -> Table:
     """On how many texts the objective of solvex is at least that of another method.
 
     Over all k, the sum of f(S_k) - f(x without S_k) is n (insertion - deletion) and a number that is the same for all.
     """
-    objective = {line.method: _objective(run, line.method) for line in run.summary.lines if line.method != HUMAN}
-    own = objective.pop(SOLVEX)
-    rows = []
-    best = np.full(len(own), -np.inf)
-    for method, values in objective.items():
-        each = np.asarray([values[text] for text in own])
-        best = np.maximum(best, each)
-        differences = np.asarray(list(own.values())) - each
-        rows.append([method, _share(differences), told(interval(differences), sign="+")])
-    differences = np.asarray(list(own.values())) - best
-    rows.append(["the best of all others", _share(differences), told(interval(differences), sign="+")])
+    objective = {method: _objective(run, method) for run, method in methods_of(runs)}
+    own = objective.pop(next(name for name in objective if name.startswith(SOLVEX)))
+    values = np.asarray(list(own.values()))
+    others = {name: np.asarray([each[text] for text in own]) for name, each in objective.items()}
+    others["the best of all others"] = np.max(list(others.values()), axis=0)
+    rows = [[name, _share(values - each), told(interval(values - each), sign="+")] for name, each in others.items()]
     head = ["solvex beside", "texts on which it is better or equal", "mean difference of (insertion - deletion)"]
     return Table(head, rows)
 
@@ -178,10 +179,9 @@ def _objective(run: Evaluation, method: str) -> dict[str, float]:
 
 
 def _remarks(found: Found) -> Table:
-    line = next(one for one in found.others.summary.lines if one.method == SOLVEX)
     rows = [
         ["accuracy on all test texts", f"{found.accuracy:.3f}"],
-        ["texts that are explained", str(line.cells[next(iter(line.cells))].texts)],
+        ["texts that are explained", str(_cell(_rows(found.controls, RANDOM, "Comp")).texts)],
         ["trials", str(len(found.search.trials))],
         ["Kendall tau between fAML's maps", f"{found.tau:.2f}"],
     ]
