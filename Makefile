@@ -34,13 +34,16 @@ format: $(INSTALLED)
 bench: $(VENV)/.installed-bench  ## speed and accuracy beside Captum, shap, shapiq and lime
 	$(BIN)/python benchmarks/run.py
 
-findings: $(INSTALLED)  ## run the experiments of docs/findings.md; a stopped one goes on
+findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; a stopped one goes on
 	$(BIN)/python findings/planted.py
 	$(BIN)/python findings/removers.py $(DATA)/sst_trees
 	$(BIN)/python findings/decomposition.py $(DATA)
 	$(BIN)/python findings/coding.py
 	$(BIN)/python findings/codiesp.py $(DATA)/codiesp
 	$(BIN)/python findings/regularisation.py $(DATA)
+	$(BIN)/python findings/aml.py $(DATA)
+	$(BIN)/python findings/aml_costs.py $(DATA)
+	$(BIN)/python findings/movies.py $(DATA)
 
 model: $(VENV)/.installed-model  ## train the bundled sentiment model anew
 	$(BIN)/python scripts/make_sentiment_model.py

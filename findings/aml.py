@@ -149,7 +149,8 @@ def search(corpus: Corpus) -> Search:
     trials = [dict(zip(WEIGHTS, map(float, row), strict=True)) for row in drawn]
     kept = SEARCHES / f"{corpus.name}.json"
     known = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
-    asked = [{"texts": TRAINING, "validation": VALIDATION, **NUMBERS, **weights} for weights in trials]
+    shared = {"model": (corpus.classifier.contents() or {})["weights"], "texts": TRAINING, "validation": VALIDATION}
+    asked = [{**shared, **NUMBERS, **weights} for weights in trials]
     missing = [number for number in range(TRIALS) if known.get(str(number), {}).get("asked") != asked[number]]
     tasks = [(corpus, number, trials[number]) for number in missing]
     kept.parent.mkdir(exist_ok=True)
