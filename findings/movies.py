@@ -61,8 +61,9 @@ WAYS = {
     "occlusion, window 5": "occlusion[window=5]",
     "LIME": "lime[sampler=spans]",
 }
+SHAPLEY = "Shapley sampling"
 ON_FEW = {
-    "Shapley sampling": "shapley_sampling[permutations=5]",
+    SHAPLEY: "shapley_sampling[permutations=5]",
     "MaRC without noise": "marc[pace=10,noise=0,flips=0]",
     "MaRC without Omega_lambda": "marc[pace=10,sparsity=0]",
     "MaRC without Omega_sigma": "marc[pace=10,smoothness=0]",
@@ -89,8 +90,9 @@ def main() -> None:
     noted = [["accuracy on all test reviews", f"{right:.3f}"]]
     tables = {
         "methods": _methods({**rows, "random": (every, RANDOM), "human": (every, HUMAN)}),
-        "differences": _differences(rows, [name for name in rows if not name.startswith("MaRC")]),
-        "ablations": _differences(rows, [name for name in rows if name.startswith("MaRC without")]),
+        "differences": _differences("MaRC", rows, [name for name in rows if not name.startswith("MaRC")]),
+        "shapley": _differences(SHAPLEY, rows, [*WAYS]),
+        "ablations": _differences("MaRC", rows, [name for name in rows if name.startswith("MaRC without")]),
         "remarks": Table(["what was noted", "value"], noted),
     }
     put("movies", tables)
@@ -133,16 +135,16 @@ def _methods(rows: Mapping[str, Row]) -> Table:
     return Table(["method", "reviews", *COLUMNS, "seconds per review"], lines)
 
 
-def _differences(rows: Mapping[str, Row], names: Sequence[str]) -> Table:
-    """Hold MaRC against others, review by review."""
+def _differences(first: str, rows: Mapping[str, Row], names: Sequence[str]) -> Table:
+    """Hold one method against others, review by review."""
     lines = []
     for name in names:
-        pair = rows["MaRC"], rows[name]
+        pair = rows[first], rows[name]
         by_metric = {one.metric: one for one in compare(*(select(run.scores, method) for run, method in pair))}
         cells = {metric: f"{told(one.difference, sign='+')}, {one.standing}" for metric, one in by_metric.items()}
         settings = {"leave_one_out": True}
         cells |= {metric: told(over_all_words(metric, *pair, settings=settings), sign="+") for metric in CORPUS}
-        lines.append([f"MaRC - {name}", *(cells[metric] for metric in COLUMNS.values())])
+        lines.append([f"{first} - {name}", *(cells[metric] for metric in COLUMNS.values())])
     return Table(["review by review", *COLUMNS], lines)
 
 
