@@ -146,10 +146,19 @@ def test_a_run_has_a_row_for_each_name(clf: Any, tmp_path: Path) -> None:
     assert of_two == [list(row["scores"]) for row in again.explanations if row["method"] == "occlusion"]
 
 
+def test_random_scores_with_a_seed_in_their_name_differ_from_text_to_text(clf: Any) -> None:
+    data = wl.dataset("planted:", split="dev", size=2, length=7)
+    found = wl.evaluate(clf, data, methods=["random[seed=3]"], metrics=["comprehensiveness"], progress=False)
+    own = {row["example_id"]: [*row["scores"]] for row in found.explanations if row["method"] == "random[seed=3]"}
+    first, second = own.values()
+    assert first != second
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("lime[samples]", r"a method with settings is lime\[NAME=VALUE,NAME=VALUE\], not 'lime\[samples\]'"),
+        ("lime[samples]", r"is lime\[NAME=VALUE,NAME=VALUE\], each once, not 'lime\[samples\]'"),
+        ("lime[samples=2,samples=3]", "each once, not"),
         ("lime[]", r"a method with settings is lime\[NAME=VALUE"),
         ("lime[sample=3]", "unknown setting of 'lime'.*samples"),
         ("lime[samples=many]", "samples"),

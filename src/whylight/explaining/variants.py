@@ -44,8 +44,10 @@ def _asked_method(name: str) -> Asked:
     spec, own = METHODS[parts["name"]], dict[str, str]()
     for pair in parts["settings"].split(","):
         setting, equals, value = pair.partition("=")
-        if not equals:
-            raise SettingError(f"a method with settings is {spec.name}[NAME=VALUE,NAME=VALUE], not '{name}'.")
+        if not equals or setting.strip() in own:
+            raise SettingError(
+                f"a method with settings is {spec.name}[NAME=VALUE,NAME=VALUE], each once, not '{name}'."
+            )
         own[setting.strip()] = value.strip()
     for setting in own:
         if setting not in spec.settings:

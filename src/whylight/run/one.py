@@ -163,7 +163,7 @@ def _explanations(benches: Sequence[Bench], plan: Plan) -> list[list[Explanation
 
 def _by_one_method(benches: Sequence[Bench], variant: Variant, plan: Plan) -> list[Explanation]:
     options = [replace(plan.options, target=[one.index for one in bench.targets]) for bench in benches]
-    if variant.name != RANDOM:
+    if variant.spec.name != RANDOM:
         return explain_cases([bench.case for bench in benches], variant.spec, variant.settings, options)
     return [
         explain_case(bench.case, variant.spec, _own_draw(variant.settings, bench), own)
