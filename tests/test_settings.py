@@ -146,11 +146,12 @@ def test_a_run_has_a_row_for_each_name(clf: Any, tmp_path: Path) -> None:
     assert of_two == [list(row["scores"]) for row in again.explanations if row["method"] == "occlusion"]
 
 
-def test_random_scores_with_a_seed_in_their_name_differ_from_text_to_text(clf: Any) -> None:
-    data = wl.dataset("planted:", split="dev", size=2, length=7)
+def test_random_scores_with_a_seed_in_their_name_differ_from_text_to_text(clf: Any, tmp_path: Path) -> None:
+    (tmp_path / "two.jsonl").write_text('{"text": "a good film"}\n{"text": "a dull plot"}\n')
+    data = wl.dataset(tmp_path / "two.jsonl", unlabelled=True)
     found = wl.evaluate(clf, data, methods=["random[seed=3]"], metrics=["comprehensiveness"], progress=False)
-    own = {row["example_id"]: [*row["scores"]] for row in found.explanations if row["method"] == "random[seed=3]"}
-    first, second = own.values()
+    first, second = ([*row["scores"]] for row in found.explanations if row["method"] == "random[seed=3]")
+    assert len(first) == len(second)
     assert first != second
 
 
