@@ -101,7 +101,7 @@ def campaign(scale: float, seed: int) -> Outcome:
     chance = random.Random(seed)
     count, stopped, violations = max(20, round(INTERRUPTS * scale)), 0, []
     own = signal.signal(signal.SIGINT, signal.default_int_handler)
-    subjects = [opened(architecture) for architecture in ARCHITECTURES[: 5 if scale >= 1 else 3]]
+    subjects = [opened(architecture) for architecture in ARCHITECTURES[: 5 if scale >= 1 else 2]]
     before = {subject.architecture: quick.snapshot(subject.model) for subject in subjects}
     for number in range(count):
         subject = subjects[number % len(subjects)]

@@ -1,5 +1,6 @@
 """Shared by all tests: the path to `tiny`, one thread (workers share the cores, processes too), and no network."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -29,3 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return LONGEST.index(folder) if folder in LONGEST else len(LONGEST)
 
     items.sort(key=place)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported out of every later collection of garbage: each training asks for one, and it is long."""
+    gc.freeze()

@@ -40,6 +40,8 @@ ARCHITECTURES = (
 CHUNKED = {"plm_ca": ("bert", "cross"), "plm_ca_laat": ("roberta", "laat")}
 """Networks that read a text in chunks: the encoder and the label attention of each."""
 EVERY = (*ARCHITECTURES, *CHUNKED)
+RELATIVES = ("electra", "xlm_roberta")
+"""Built as `bert` and `roberta` are: where every method is tried, they are left to the slow tests."""
 CHUNK = 8
 
 

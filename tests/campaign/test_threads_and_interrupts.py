@@ -40,6 +40,7 @@ def test_threads_give_what_one_gives() -> None:
     assert outcome.tried["explanations"] >= 8 * 10
 
 
+@pytest.mark.slow
 def test_threads_without_a_lock_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unchanged, "held", _nothing)
     monkeypatch.setattr(token_network, "held", _nothing)

@@ -7,7 +7,7 @@ import quick
 import tiny
 
 CASES = [
-    (method, architecture, title)
+    pytest.param(method, architecture, title, marks=[pytest.mark.slow] if architecture in tiny.RELATIVES else [])
     for architecture in tiny.EVERY
     for method, own in titles().items()
     for title in own
@@ -22,4 +22,4 @@ def test_it_keeps_its_promise(method: str, architecture: str, title: str) -> Non
 
 def test_the_checks_that_are_chosen_exist() -> None:
     assert {title for own in titles().values() for title in own} >= EVERYWHERE | OF_VIEWS | OF_TOKENIZERS
-    assert {title for _, _, title in CASES} == EVERYWHERE | OF_VIEWS | OF_TOKENIZERS
+    assert {case.values[2] for case in CASES} == EVERYWHERE | OF_VIEWS | OF_TOKENIZERS

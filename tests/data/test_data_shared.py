@@ -1,6 +1,7 @@
 """The public corpora themselves, where they are at hand: counts, offsets and words."""
 
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -24,9 +25,18 @@ COUNTS = {
     ("imdb", "imdb"): {"train": 5000, "test": 5000},
     ("yelp", "yelp_1k"): {"test": 1000},
 }
-SPLITS = [(name, folder, split) for (name, folder), counts in COUNTS.items() for split in counts]
-LARGE = 50_000
 WITH_RATIONALES = {"sst", "eraser", "codiesp", "esnli"}
+
+
+def _splits(*names: str) -> Any:
+    """Parametrise by the splits of corpora; training splits are as the others are, only longer."""
+    cases = [(name, folder, split) for (name, folder), counts in COUNTS.items() for split in counts if name in names]
+    marked = [pytest.param(*case, marks=[pytest.mark.slow] if case[2] == "train" else []) for case in cases]
+    return pytest.mark.parametrize(("name", "folder", "split"), marked)
+
+
+every_split = _splits(*(name for name, _ in COUNTS))
+with_rationales = _splits(*WITH_RATIONALES)
 
 
 @cache
@@ -34,10 +44,7 @@ def _load(name: str, folder: str, split: str) -> Dataset:
     return dataset(f"{name}:{SHARED / folder}", split=split)
 
 
-@pytest.mark.parametrize(
-    ("name", "folder", "split"),
-    [pytest.param(*case, marks=[pytest.mark.slow] if COUNTS[case[:2]][case[2]] > LARGE else []) for case in SPLITS],
-)
+@every_split
 def test_counts_are_those_of_the_corpus(name: str, folder: str, split: str) -> None:
     data = _load(name, folder, split)
     assert len(data) == COUNTS[name, folder][split]
@@ -47,7 +54,7 @@ def test_counts_are_those_of_the_corpus(name: str, folder: str, split: str) -> N
     assert any(record.rationales for record in data) == (name in WITH_RATIONALES)
 
 
-@pytest.mark.parametrize(("name", "folder", "split"), [case for case in SPLITS if case[0] in WITH_RATIONALES])
+@with_rationales
 def test_every_span_slices_to_visible_text_within_its_own(name: str, folder: str, split: str) -> None:
     for record in _load(name, folder, split):
         for label, rationale in record.rationales.items():
@@ -58,7 +65,7 @@ def test_every_span_slices_to_visible_text_within_its_own(name: str, folder: str
                 assert record.example.show(span).strip()
 
 
-@pytest.mark.parametrize(("name", "folder", "split"), SPLITS)
+@every_split
 def test_words_cover_the_text(name: str, folder: str, split: str) -> None:
     sample = _load(name, folder, split).sample(8, seed=0)
     for record in sample:
@@ -69,7 +76,7 @@ def test_words_cover_the_text(name: str, folder: str, split: str) -> None:
             assert Text("").marks(rationale.places, encoded.places).any()
 
 
-@pytest.mark.parametrize("split", ["train", "dev", "test"])
+@pytest.mark.parametrize("split", [pytest.param("train", marks=pytest.mark.slow), "dev", "test"])
 def test_movie_evidence_is_the_text_of_its_tokens(split: str) -> None:
     data = _load("eraser", "eraser_movies", split)
     assert not any("not those of their tokens" in note for note in data.notes)

@@ -9,6 +9,7 @@ from typing import Any
 import codiesp
 import coding
 import document
+import multilabel
 import numpy as np
 import pytest
 import regularisation
@@ -23,6 +24,7 @@ SEEDS = 3
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, dict[str, Table]]]:
+    monkeypatch.setattr(multilabel, "DRAWS", 50)  # the names of figures are looked at, not the figures
     kept: dict[str, dict[str, Table]] = {}
     for script in (coding, codiesp, regularisation):
         monkeypatch.setattr(script, "put", kept.__setitem__)
@@ -56,7 +58,7 @@ def test_coding(written: dict[str, dict[str, Table]], tmp_path: Path, monkeypatc
             history = [{"input_gradient_penalty": 0.3, "masked_share": 0.9}, {"input_gradient_penalty": 0.2}]
             receipt = {"beta": 25.0, "history": history}
             (tmp_path / f"{name}-{seed}" / "training.json").write_text(json.dumps(receipt))
-    test = wl.dataset("discharge:", split="test").sample(12, seed=0)
+    test = wl.dataset("discharge:", split="test", size=12)
     generator = np.random.default_rng(0)
     found = {name: [measured(generator, test) for _ in range(SEEDS)] for name in coding.TRAININGS}
     coding._write(found, found["plain"][0].figures, test)
@@ -66,9 +68,8 @@ def test_coding(written: dict[str, dict[str, Table]], tmp_path: Path, monkeypatc
     ]
 
 
-@pytest.mark.slow
 def test_codiesp(written: dict[str, dict[str, Table]]) -> None:
-    test = wl.dataset("discharge:", split="test").sample(12, seed=0)
+    test = wl.dataset("discharge:", split="test", size=12)
     generator = np.random.default_rng(0)
     found = {name: [measured(generator, test) for _ in range(SEEDS)] for name in codiesp.TRAININGS}
     words = measured(generator, test)

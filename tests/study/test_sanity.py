@@ -142,7 +142,10 @@ def test_the_seed_alone_decides(data: Dataset) -> None:
     assert check(3).lines != check(4).lines
 
 
-@pytest.mark.parametrize("architecture", tiny.ARCHITECTURES)
+@pytest.mark.parametrize(
+    "architecture",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in tiny.RELATIVES else []) for name in tiny.ARCHITECTURES],
+)
 def test_every_architecture_can_be_checked(architecture: str) -> None:
     clf = quick.classifier(architecture)
     summary = sanity_check(clf, texts(*TEXTS[:2]), methods=["occlusion", "attention", "input_x_gradient"])
@@ -250,7 +253,8 @@ def file(tmp_path: Path) -> str:
 
 
 def test_the_command_line_prints_every_format(cli: Any, file: str) -> None:
-    arguments = ("sanity", "--data", file, "--method", "attention", "--method", "input_x_gradient", "--levels", "2")
+    arguments = ("sanity", "--data", file, "--method", "attention", "--method", "input_x_gradient", "--levels", "2",
+                 "--sample", "2")  # fmt: skip
     code, out, _ = cli(*arguments, "--format", "json")
     records = [json.loads(line) for line in out.splitlines()]
     assert code == 0
@@ -264,7 +268,7 @@ def test_the_command_line_prints_every_format(cli: Any, file: str) -> None:
     assert [(row["level"], row["method"], row["metric"]) for row in rows] == [
         (record["level"], record["method"], record["metric"]) for record in records
     ]
-    code, out, _ = cli(*arguments, "--sample", "2")
+    code, out, _ = cli(*arguments)
     assert code == 0
     assert "2 texts" in out
     for word in ("flips", "head", "layer 4", "input_x_gradient", "random"):

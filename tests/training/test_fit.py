@@ -18,7 +18,7 @@ from whylight.core.text import Text
 from whylight.data.dataset import Dataset, Record
 from whylight.models.contents import model_contents
 from whylight.models.quiet import quiet
-from whylight.training import fit_search, result
+from whylight.training import fit_search
 from whylight.training.fitting import AttributionTrainer, FitTexts, fit_recipe
 from whylight.training.trials import NAME
 
@@ -49,13 +49,6 @@ def whole(clf: Any, encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return folder
 
 
-@pytest.fixture(autouse=True)
-def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Curves take longer than a tiny fit; one test looks at them."""
-    if "planted_word" not in request.node.name:
-        monkeypatch.setattr(result, "draw_curves", lambda _history: "<svg/>")
-
-
 def run(clf: Any, encoder: Path | None, out: Path, **options: Any) -> Any:
     data = (planted_model.texts("train", 24), planted_model.texts("dev", 8))
     return wl.fit("aml", clf, *data, out=out, encoder=encoder, **{**QUICK, **options})
@@ -76,6 +69,7 @@ def found_words(clf: Any, folder: Path, **options: Any) -> list[str]:
     return [max(one.as_list(), key=lambda pair: pair[1])[0] for one in explained]
 
 
+@pytest.mark.usefixtures("drawn")
 def test_a_fitted_network_finds_the_planted_word_in_texts_that_it_has_not_seen(
     clf: Any, encoder: Path, tmp_path: Path
 ) -> None:
