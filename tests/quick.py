@@ -78,6 +78,8 @@ def cheap(method: str) -> dict[str, float]:
         return {"samples": FEW_COALITIONS}
     if method == "aml":
         return {"steps": 1}  # which asks the model for more than its prediction
+    if method == "marc":
+        return {"steps": 2}
     return {name: value for name, value in FEW.items() if name in METHODS[method].settings}
 
 

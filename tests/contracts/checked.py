@@ -4,8 +4,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+import pytest
+
 import quick
+import tiny
 from whylight.core.registry import METHODS
+from whylight.store.tables import RANDOM
 from whylight.testing import method_checks
 from whylight.views.game import Game
 
@@ -26,6 +30,13 @@ EVERYWHERE = {
 """Checks of what depends on an architecture as much as on a method."""
 OF_VIEWS = {"texts_of_every_shape_have_finite_scores"}
 """Checks of what methods that look at a model in the same way have in common."""
+MOSTLY_OF_VIEWS = {
+    "batches_do_not_matter",
+    "odd_texts_have_finite_scores",
+    "the_same_call_gives_the_same_bytes",
+    "training_mode_does_not_change_the_scores",
+}
+"""Checks that hold for all of them wherever they hold for one; that they do is left to the slow tests."""
 OF_TOKENIZERS = {"every_unit_is_explained"}
 OTHER_TOKENIZERS = ("roberta", "llama")
 
@@ -57,8 +68,16 @@ def one_of_each_view() -> set[str]:
 
     It is the one with the fewest settings, which costs least; the last one stays.
     """
-    names = sorted(quick.METHOD_NAMES, key=lambda name: -len(METHODS[name].settings))
+    asking = [name for name in quick.METHOD_NAMES if name != RANDOM]  # which asks a model nothing
+    names = sorted(asking, key=lambda name: -len(METHODS[name].settings))
     return set({(METHODS[name].consumes, METHODS[name].facts["layers"]): name for name in names}.values())
+
+
+def marks(method: str, architecture: str, title: str) -> list[Any]:
+    """Return the marks of a test: `slow` where another one says nearly as much."""
+    twin = architecture in tiny.RELATIVES
+    another = architecture != "bert" and title in MOSTLY_OF_VIEWS and method not in one_of_each_view()
+    return [pytest.mark.slow] if twin or another else []
 
 
 def says_something(method: str, architecture: str, title: str) -> bool:

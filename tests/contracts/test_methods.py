@@ -1,10 +1,10 @@
 """What every method promises, new plug-ins included: the checks of `whylight.testing`, on two architectures in full."""
 
 import pytest
-from checked import FULLY, ONCE, run, titles
+from checked import FULLY, ONCE, marks, run, titles
 
 CASES = [
-    (method, architecture, title)
+    pytest.param(method, architecture, title, marks=marks(method, architecture, title))
     for architecture in FULLY
     for method, own in titles().items()
     for title in own

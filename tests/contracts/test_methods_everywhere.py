@@ -1,13 +1,13 @@
 """What a method promises on every architecture that it works with, by the checks of `whylight.testing`."""
 
 import pytest
-from checked import EVERYWHERE, FULLY, OF_TOKENIZERS, OF_VIEWS, run, says_something, titles
+from checked import EVERYWHERE, FULLY, OF_TOKENIZERS, OF_VIEWS, marks, run, says_something, titles
 
 import quick
 import tiny
 
 CASES = [
-    pytest.param(method, architecture, title, marks=[pytest.mark.slow] if architecture in tiny.RELATIVES else [])
+    pytest.param(method, architecture, title, marks=marks(method, architecture, title))
     for architecture in tiny.EVERY
     for method, own in titles().items()
     for title in own
