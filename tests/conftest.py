@@ -18,7 +18,7 @@ torch.set_num_threads(1)
 settings.register_profile("whylight", deadline=None, max_examples=75, derandomize=True, database=None)
 settings.load_profile("whylight")
 
-LONGEST = ("training", "campaign", "findings", "run", "study", "contracts")
+LONGEST = ("training", "campaign", "findings", "run", "study", "contracts", "testing")
 """Folders with the files that take longest."""
 
 
