@@ -11,12 +11,13 @@ comprehensiveness are averaged over 19 shares. Everything is kept, so that a sto
 import random
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import minilm
 from document import WORK, Table, put, told
 from paired import over_all_words
+from processes import in_processes
 
 import whylight as wl
 from whylight.core.text import Text, text_of
@@ -25,7 +26,6 @@ from whylight.explaining.options import Options
 from whylight.run.compare import compare, select
 from whylight.run.evaluation import Evaluation
 from whylight.store.tables import HUMAN, RANDOM
-from whylight.views.classifier import Classifier
 
 Row = tuple[Evaluation, str]
 """A run, and one of its methods."""
@@ -72,6 +72,16 @@ ON_FEW = {
 """What takes longest, on fewer reviews."""
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Reviews that some methods are to explain."""
+
+    model: Path
+    data: Dataset
+    name: str
+    methods: tuple[str, ...]
+
+
 def main() -> None:
     """Train, explain, measure, and put the tables into the document."""
     path = f"eraser:{Path(sys.argv[1]) / 'eraser_movies'}"
@@ -79,12 +89,15 @@ def main() -> None:
     made = minilm.classifier(
         "movies", stretches(train), stretches(dev), epochs=2, learning_rate=1e-4, max_tokens=256, batch_size=32
     )
-    clf = wl.load(made)
-    right = minilm.accuracy(clf, test)
+    right = minilm.accuracy(wl.load(made), test)
     print(f"accuracy on the test reviews, by windows: {right:.3f}", flush=True)
     chosen = test.sample(REVIEWS, seed=0)
-    every = _run(clf, chosen, "every", [*WAYS.values()])
-    few = _run(clf, replace(chosen, records=chosen.records[:FEW]), "few", [*ON_FEW.values()])
+    asked = [
+        Asked(made, chosen, "every", tuple(WAYS.values())),
+        Asked(made, replace(chosen, records=chosen.records[:FEW]), "few", tuple(ON_FEW.values())),
+    ]
+    list(in_processes(_explained, asked))
+    every, few = map(_run, asked)
     rows = {name: (every, method) for name, method in WAYS.items()}
     rows |= {name: (few, method) for name, method in ON_FEW.items()}
     noted = [["accuracy on all test reviews", f"{right:.3f}"]]
@@ -111,16 +124,20 @@ def stretches(data: Dataset) -> Dataset:
     return replace(data, records=tuple(records))
 
 
-def _run(clf: Classifier, data: Dataset, name: str, methods: Sequence[str]) -> Evaluation:
+def _explained(asked: Asked) -> None:
+    _run(asked)
+
+
+def _run(asked: Asked) -> Evaluation:
     return wl.evaluate(
-        clf,
-        data,
-        methods=methods,
+        wl.load(asked.model),
+        asked.data,
+        methods=asked.methods,
         metrics=tuple(COLUMNS.values()),
         remover="pad",
         options=Options(target="gold"),
         settings=SHARED,
-        out=WORK / "movies" / name,
+        out=WORK / "movies" / asked.name,
     )
 
 
