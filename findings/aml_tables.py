@@ -56,7 +56,7 @@ class Found:
         others: Test texts by all other methods.
         pretrained: By the network of each column.
         finetuned: By that network, finetuned for the column.
-        controls: By the best of the others, as the best of ten maps.
+        controls: Runs in which the best of the others are there as the best of ten maps too.
         tau: Kendall tau between fAML's first map and those after each step.
         ablated: By networks that lack a term.
     """
@@ -66,14 +66,16 @@ class Found:
     others: Sequence[Evaluation]
     pretrained: Mapping[str, Evaluation]
     finetuned: Mapping[str, Evaluation]
-    controls: Evaluation
+    controls: Sequence[Evaluation]
     tau: float
     ablated: Mapping[str, Evaluation]
 
 
 def methods_of(runs: Sequence[Evaluation]) -> list[tuple[Evaluation, str]]:
     """Return the methods of several runs, `random` once."""
-    found = {line.method: (run, line.method) for run in runs for line in run.summary.lines}
+    found = {
+        line.method: (run, line.method) for run in runs for line in run.summary.lines if BEST_OF not in line.method
+    }
     return [*(one for name, one in found.items() if name != RANDOM), found[RANDOM]]
 
 
@@ -82,6 +84,12 @@ def best_other(runs: Sequence[Evaluation], column: str) -> tuple[Evaluation, str
     sign = 1 if _higher(column) else -1
     others = [one for one in methods_of(runs) if one[1] != RANDOM]
     return max(others, key=lambda one: sign * _cell(_rows(*one, column)).mean)
+
+
+def _control(runs: Sequence[Evaluation], name: str) -> tuple[Evaluation, str]:
+    """Return the run in which a method is there as the best of ten maps, and what it is called there."""
+    wanted = name + BEST_OF
+    return next((run, wanted) for run in runs if any(line.method == wanted for line in run.summary.lines))
 
 
 def write(name: str, found: Found) -> None:
@@ -112,10 +120,10 @@ def _methods(found: Found) -> Table:
     for run, method in methods_of(found.others):
         cells = [told(_cell(_rows(run, method, column))) for column in COLUMNS]
         rows.append([method, *cells, *(f"{value:.3g}" for value in _costs(run, method))])
-    for line in found.controls.summary.lines:
-        if line.method.endswith(BEST_OF):
-            cells = [told(_cell(_rows(found.controls, line.method, column))) for column in COLUMNS]
-            rows.append([line.method, *cells, "", "", ""])
+    for name in sorted({best_other(found.others, column)[1] for column in COLUMNS}):
+        run, method = _control(found.controls, name)
+        cells = [told(_cell(_rows(run, method, column))) for column in COLUMNS]
+        rows.append([method, *cells, "", "", ""])
     return Table(["method", *_heads(), "forward", "backward", "seconds per text"], rows)
 
 
@@ -125,7 +133,7 @@ def _differences(found: Found) -> Table:
     for column in COLUMNS:
         run, other = best_other(found.others, column)
         single = _rows(run, other, column)
-        several = _rows(found.controls, other + BEST_OF, column)
+        several = _rows(*_control(found.controls, other), column)
         fine, plain = (_rows(runs[column], AML, column) for runs in (found.finetuned, found.pretrained))
         pairs = ((fine, single), (fine, several), (fine, plain), (plain, single))
         rows.append([column, other, *(_compared(*pair) for pair in pairs)])
@@ -181,7 +189,7 @@ def _objective(run: Evaluation, method: str) -> dict[str, float]:
 def _remarks(found: Found) -> Table:
     rows = [
         ["accuracy on all test texts", f"{found.accuracy:.3f}"],
-        ["texts that are explained", str(_cell(_rows(found.controls, RANDOM, "Comp")).texts)],
+        ["texts that are explained", str(_cell(_rows(found.others[0], RANDOM, "Comp")).texts)],
         ["trials", str(len(found.search.trials))],
         ["Kendall tau between fAML's maps", f"{found.tau:.2f}"],
     ]
