@@ -222,7 +222,9 @@ def _pretrained(found: Search, column: str) -> Run:
 def _finetuned(found: Search, column: str) -> Run:
     metric, remover = COLUMNS[column]
     rate = NUMBERS["learning_rate"]  # that of the fit, as published
-    settings = {"folder": str(found.network(column)), "steps": STEPS, "metric": metric, "rate": rate}
+    network = str(found.network(column))
+    # by the method's name: metrics have steps too
+    settings = {"aml.folder": network, "aml.steps": STEPS, "aml.metric": metric, "aml.rate": rate}
     return Run(f"finetuned-{column}", ("aml",), {"remover": remover, "settings": settings})
 
 

@@ -97,7 +97,7 @@ def _agreement(corpus: Corpus, network: Path, path: Path) -> dict[str, Table]:
             methods=[method],
             metrics=(MACRO, MICRO),
             options=Options(unit="token"),
-            settings={"k": TOP, **settings},
+            settings={"k": TOP, **{f"{method}.{key}": value for key, value in settings.items()}},
             out=WORK / "aml" / "movies" / name,
         )
         for name, (method, settings) in _ways(network).items()

@@ -99,6 +99,7 @@ def write(name: str, found: Found) -> None:
         {
             "methods": _methods(found),
             "differences": _differences(found),
+            "one pass": _one_pass(found),
             "trials": _trials(found.search),
             "ablations": _ablations(found),
             "solvex": _solvex(found.others),
@@ -141,10 +142,19 @@ def _differences(found: Found) -> Table:
     return Table(head, rows)
 
 
+def _one_pass(found: Found) -> Table:
+    """Text by text: the fitted networks, without finetuning, beside each of the others."""
+    rows = []
+    for run, method in methods_of(found.others):
+        pairs = ((_rows(found.pretrained[one], AML, one), _rows(run, method, one)) for one in COLUMNS)
+        rows.append([method, *(_compared(*pair) for pair in pairs)])
+    return Table(["pAML minus", *_heads()], rows)
+
+
 def _trials(found: Search) -> Table:
     rows = []
     for number, (weights, values) in enumerate(zip(found.trials, found.validated, strict=True)):
-        means = [value if _higher(column) else -value for column, value in values.items()]
+        means = [values[column] if _higher(column) else -values[column] for column in COLUMNS]
         best = [column for column, chosen in found.chosen.items() if chosen == number]
         cells = [*(f"{one:.2f}" for one in weights.values()), *(f"{value:.3f}" for value in means)]
         rows.append([str(number), *cells, ", ".join(best)])

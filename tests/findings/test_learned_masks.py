@@ -42,7 +42,8 @@ def run(levels: Mapping[str, float], seed: int = 0) -> Evaluation:
 
 
 def found() -> Found:
-    validated = [dict.fromkeys(COLUMNS, number / 10) for number in range(3)]
+    # in another order than the columns, as they are measured remover by remover
+    validated = [{column: number + place / 10 for place, column in enumerate(reversed(COLUMNS))} for number in range(3)]
     search = Search(
         [{"prediction": 0.1, "inverse": 0.2, "sparsity": 0.3}] * 3,
         {2: Path("two")},
@@ -78,6 +79,11 @@ def test_fitted_networks_are_held_against_the_best_of_the_others_with_one_map_an
         "fAML", "pAML", SOLVEX, GOOD, "alti", "random", f"{GOOD} best-of-10",
     ]  # fmt: skip
     assert all("-0.100" in cell or "+0.100" in cell for row in tables["ablations"].rows for cell in row[1:])
+    assert [tables["one pass"].cell(name, "Comp ↑").split()[0] for name in (SOLVEX, GOOD, "alti", "random")] == [
+        "-0.100", "-0.200", "+0.300", "+0.400",
+    ]  # fmt: skip
+    own = [float(tables["trials"].cell("1", head)) for head in tables["trials"].head[4:9]]
+    assert own == [-1.4, -1.3, 1.2, -1.1, 1.0]
     assert tables["trials"].cell("2", "best for") == ", ".join(COLUMNS)
     assert tables["remarks"].cell("texts that are explained", "value") == str(TEXTS)
 
