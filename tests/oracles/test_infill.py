@@ -68,6 +68,8 @@ def test_where_the_original_word_is_all_that_comes_to_mind_nothing_has_a_score(
     np.testing.assert_allclose(found.scores, 0, atol=1e-15)  # a regression on equal values
     assert found.provenance.score == "log_odds"
     assert found.provenance.remover_settings["mode"] == mode
+    assert any("averaged before they are scored" in note for note in found.provenance.notes)
+    assert any("clipped" in note for note in found.provenance.notes)
 
 
 def test_a_fixed_word_is_occlusion_with_that_word(monkeypatch: pytest.MonkeyPatch) -> None:
