@@ -20,6 +20,7 @@ distinct text.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import Literal
 
@@ -40,11 +41,13 @@ Words = dict[int, int]
 """A token of the masked language model for each removed feature."""
 Draws = list[tuple[float, Words]]
 """Fillings of one coalition with their weights."""
+Candidates = dict[int, tuple[Ints, Floats]]
+"""Tokens that may stand for each removed feature, with probabilities that sum to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """How blanks are filled."""
+    """How blanks are filled; see `infill`."""
 
     mode: Mode
     top: int
@@ -52,6 +55,12 @@ class Filling:
     order: Order
     fragments: bool
     seed: int
+
+    def __post_init__(self) -> None:
+        if self.top < 1:
+            raise SettingError(f"infill.top must be at least 1, not {self.top}.")
+        if not 0 <= self.threshold < 1:
+            raise SettingError(f"infill.threshold must lie between 0 and 1, not {self.threshold}.")
 
 
 @remover(draws=True, given={"model": "a masked language model: --set infill.model=FOLDER"})
@@ -82,24 +91,29 @@ def infill(  # noqa: PLR0913  one keyword per setting
         fragments: Whether pieces of words are candidates too.
         seed: Of `sample`, and of `marginal` where several words are removed.
     """
-    if top < 1:
-        raise SettingError(f"infill.top must be at least 1, not {top}.")
-    if not 0 <= threshold < 1:
-        raise SettingError(f"infill.threshold must lie between 0 and 1, not {threshold}.")
     filling = Filling(mode, top, threshold, order, fragments, seed)
+    if isinstance(window, TokenWindow) and not len(window.features):  # a chunk of special tokens
+        return Variants(window.rows(np.tile(window.ids, (len(keep), 1))))
     texts, spans, places = _stretch(window)
     removed = ~keep[:, window.features]
-    draws = _filled(filler, filler.draft(texts, spans), removed, [_shown(texts, span) for span in spans], filling)
-    most = max(len(own) for own in draws)
+    originals = [texts[span.part][span.start : span.end] for span in spans]
+    draws = _filled(filler, filler.draft(texts, spans), removed, originals, filling)
+    weights, written = _written(draws, removed, filler)
+    if isinstance(window, TextWindow):
+        return Variants(_rewritten(window, written), weights)
+    return Variants(_spliced(window, written, places, filler), weights)
+
+
+def _written(draws: list[Draws], removed: Bools, filler: Filler) -> tuple[Floats | None, list[dict[int, str]]]:
+    """Return the weights of fillings, of which each coalition has as many, and the word for each removed feature."""
+    most = max((len(own) for own in draws), default=1)
     weights = np.asarray([[weight for weight, _ in own] + [0.0] * (most - len(own)) for own in draws])
     written = []
     for own, row in zip(draws, removed, strict=True):
         nothing = dict.fromkeys(np.flatnonzero(row).tolist(), "")  # what the masked language model cannot read is gone
         told = [nothing | {feature: filler.word(token) for feature, token in words.items()} for _, words in own]
         written += told + told[:1] * (most - len(own))
-    if isinstance(window, TextWindow):
-        return Variants(_rewritten(window, written), weights if most > 1 else None)
-    return Variants(_spliced(window, written, places, filler), weights if most > 1 else None)
+    return (weights if most > 1 else None), written
 
 
 def _stretch(window: TokenWindow | TextWindow) -> tuple[list[str], list[Span], list[Span]]:
@@ -116,47 +130,47 @@ def _stretch(window: TokenWindow | TextWindow) -> tuple[list[str], list[Span], l
     return texts, moved, places
 
 
-def _shown(texts: list[str], span: Span) -> str:
-    return texts[span.part][span.start : span.end]
-
-
 def _filled(filler: Filler, draft: Draft, removed: Bools, words: list[str], filling: Filling) -> list[Draws]:
     """Return the fillings of each coalition."""
-    if filling.order == "left_to_right":
-        return _in_turn(filler, draft, removed, words, filling)
-    found: list[dict[int, tuple[Ints, Floats]]] = [{} for _ in removed]
-    for number, window in enumerate(draft.windows):
-        asked = [i for i, row in enumerate(removed) if (row & (draft.best == number)).any()]
-        rows, blanks = _blanked(window, removed[asked], filler.mask)
-        wanted = [np.flatnonzero(row & (draft.best == number)) for row in removed[asked]]
-        places = [
-            np.asarray([where[feature] for feature in own.tolist()]) for own, where in zip(wanted, blanks, strict=True)
-        ]
-        likely = filler.likely(rows, places, top=filling.top + 1, fragments=filling.fragments) if asked else []
-        for i, own, one in zip(asked, wanted, likely, strict=True):
-            for place, feature in enumerate(own.tolist()):
-                found[i][feature] = _candidates(filler, one, place, words[feature], filling)
-    return [_draws(own, row, filling) for own, row in zip(found, removed, strict=True)]
-
-
-def _in_turn(filler: Filler, draft: Draft, removed: Bools, words: list[str], filling: Filling) -> list[Draws]:
-    """Fill from left to right; a coalition with several draws has several rows from its first word on."""
+    asked = partial(_candidates, filler, draft, words, filling)
+    if filling.order == "at_once":
+        every = [np.flatnonzero(row).tolist() for row in removed]
+        return [_draws(own, row, filling) for own, row in zip(asked(removed, every), removed, strict=True)]
     state: list[Draws] = [[(1.0, {})] for _ in removed]
     for step in range(int(removed.sum(axis=1).max(initial=0))):
-        turn = [(i, int(np.flatnonzero(row)[step])) for i, row in enumerate(removed) if row.sum() > step]
-        for number, window in enumerate(draft.windows):
-            asked = [(i, feature) for i, feature in turn if draft.best[feature] == number]
-            drafts = [(i, feature, draw) for i, feature in asked for draw in range(len(state[i]))]
-            if not drafts:
-                continue
-            known = [state[i][draw][1] for i, _, draw in drafts]
-            rows, blanks = _blanked(window, removed[[i for i, _, _ in drafts]], filler.mask, known)
-            places = [np.asarray([where[feature]]) for (_, feature, _), where in zip(drafts, blanks, strict=True)]
-            likely = filler.likely(rows, places, top=filling.top + 1, fragments=filling.fragments)
-            for (i, feature, draw), one in zip(drafts, likely, strict=True):
-                chosen = _candidates(filler, one, 0, words[feature], filling)
+        turn = {i: int(np.flatnonzero(row)[step]) for i, row in enumerate(removed) if row.sum() > step}
+        drafts = [(i, draw) for i in turn for draw in range(len(state[i]))]
+        known = [state[i][draw][1] for i, draw in drafts]
+        found = asked(removed[[i for i, _ in drafts]], [[turn[i]] for i, _ in drafts], known)
+        for (i, draw), own in zip(drafts, found, strict=True):
+            for feature, chosen in own.items():
                 _write(state[i], draw, feature, chosen, removed[i], filling)
     return state
+
+
+def _candidates(  # noqa: PLR0913, PLR0917  one parameter per fact
+    filler: Filler,
+    draft: Draft,
+    words: list[str],
+    filling: Filling,
+    removed: Bools,
+    wanted: list[list[int]],
+    known: list[Words] | None = None,
+) -> list[Candidates]:
+    """Return what may stand for the wanted features of each row, of which some others may be known already."""
+    found: list[Candidates] = [{} for _ in wanted]
+    for number, window in enumerate(draft.windows):
+        here = [[feature for feature in own if draft.best[feature] == number] for own in wanted]
+        rows = [i for i, own in enumerate(here) if own]
+        if not rows:
+            continue
+        batch, places = _blanked(window, removed[rows], filler.mask, known and [known[i] for i in rows])
+        blanks = [np.asarray([where[f] for f in here[i]]) for i, where in zip(rows, places, strict=True)]
+        likely = filler.likely(batch, blanks, top=filling.top + 1, fragments=filling.fragments)
+        for i, one in zip(rows, likely, strict=True):
+            for place, feature in enumerate(here[i]):
+                found[i][feature] = _chosen(filler, one, place, words[feature], filling)
+    return found
 
 
 def _write(state: Draws, draw: int, feature: int, chosen: tuple[Ints, Floats], row: Bools, filling: Filling) -> None:
@@ -195,7 +209,7 @@ def _blanked(
     return _padded(rows, types), places
 
 
-def _candidates(filler: Filler, likely: Likely, place: int, word: str, filling: Filling) -> tuple[Ints, Floats]:
+def _chosen(filler: Filler, likely: Likely, place: int, word: str, filling: Filling) -> tuple[Ints, Floats]:
     """Return the words that may stand in a blank, with probabilities that sum to 1."""
     tokens, probabilities = likely.tokens[place], likely.probabilities[place]
     if filling.mode == "top1_excluding_original":
@@ -207,7 +221,7 @@ def _candidates(filler: Filler, likely: Likely, place: int, word: str, filling: 
     return tokens, probabilities / probabilities.sum()
 
 
-def _draws(found: dict[int, tuple[Ints, Floats]], row: Bools, filling: Filling) -> Draws:
+def _draws(found: Candidates, row: Bools, filling: Filling) -> Draws:
     """Return the fillings of a coalition, by the candidates for each of its blanks."""
     if not found:
         return [(1.0, {})]
