@@ -188,6 +188,20 @@ def test_it_keeps_every_promise_of_a_remover_for_any_tokenizer(architecture: str
         assert found.provenance.score == "log_odds"
 
 
+@pytest.mark.parametrize("architecture", [one for one in tiny.ARCHITECTURES if one != "llama"])
+def test_a_head_that_sees_the_blanks_alone_says_what_it_says_of_all_tokens(architecture: str) -> None:
+    own, tok = masked.model(architecture), tiny.tokenizer(tiny.style_of(architecture))
+    texts = ["the film was good", "a dull ending , it drags"]
+    given = tok(texts, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        expected = own.model(**given).logits
+    types = given.get("token_type_ids", torch.zeros_like(given["input_ids"]))
+    rows = TokenBatch(given["input_ids"].numpy(), types.numpy(), given["attention_mask"].sum(1).numpy())
+    blanks = [np.asarray([2]), np.asarray([5, 1])]
+    for number, found in enumerate(own.run(rows, blanks)):
+        np.testing.assert_allclose(found, expected[number, blanks[number]], atol=1e-4)
+
+
 def test_the_checks_of_the_package_pass(folder: Path) -> None:
     for settings in ({}, {"mode": "top1", "order": "left_to_right"}, {"mode": "sample", "top": 4, "seed": 3}):
         check_remover("infill", settings={"model": str(folder), **settings})

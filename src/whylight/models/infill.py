@@ -6,7 +6,8 @@ asked before is remembered, by the row.
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -85,17 +86,22 @@ class MaskedModel:
         known = np.asarray([bool(word) for word in self.words])
         return known if fragments else known & ~self.pieces
 
-    def run(self, rows: TokenBatch) -> torch.Tensor:
-        """Return the logits of one batch, `[rows, tokens, vocabulary]`."""
+    def run(self, rows: TokenBatch, blanks: Sequence[Ints]) -> list[torch.Tensor]:
+        """Return the logits of the blanks of each row, `[blanks, vocabulary]`."""
         device = self.model.device
         ids, types = (torch.as_tensor(np.ascontiguousarray(one), device=device) for one in (rows.ids, rows.types))
         mask = torch.arange(ids.shape[1], device=device) < torch.as_tensor(rows.lengths, device=device)[:, None]
         given = {"input_ids": ids.masked_fill(~mask, self.tokenizer.pad_token_id or 0), "attention_mask": mask.long()}
         if "token_type_ids" in self.tokenizer.model_input_names:
             given["token_type_ids"] = types
-        with unchanged(self.model), torch.inference_mode():
+        row = np.repeat(np.arange(len(blanks)), [len(own) for own in blanks])
+        at = (torch.as_tensor(row, device=device), torch.as_tensor(np.concatenate(blanks), device=device))
+        with unchanged(self.model), torch.inference_mode(), states_at(self.model, at):
             logits: torch.Tensor = self.model(**given).logits
-        return logits
+        if logits.shape[:2] != (1, len(row)):  # the head is not what reads the states of the encoder
+            raise ModelError(f"the head of {quoted(self.name)} cannot be asked about single tokens.")
+        ends = np.cumsum([len(own) for own in blanks])
+        return [logits[0, end - len(own) : end] for own, end in zip(blanks, ends.tolist(), strict=True)]
 
     def batches(self, lengths: Ints) -> list[Ints]:
         """Divide rows into batches, longest first."""
@@ -105,6 +111,26 @@ class MaskedModel:
             found.append(order[:size])
             order = order[size:]
         return found
+
+
+@contextmanager
+def states_at(model: Any, at: tuple[torch.Tensor, torch.Tensor]) -> Iterator[None]:  # noqa: ANN401
+    """Let the head of a model see some positions alone: it is half of the work, and most positions are no blanks.
+
+    Args:
+        model: A model of an encoder and a head that reads each position by itself.
+        at: Rows and positions.
+    """
+
+    def narrowed(_module: object, _given: object, output: Any) -> Any:  # noqa: ANN401  a model output of transformers
+        output.last_hidden_state = output.last_hidden_state[at][None]
+        return output
+
+    hook = model.base_model.register_forward_hook(narrowed)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 class MaskedFiller:
@@ -152,10 +178,9 @@ class MaskedFiller:
         found = {key: self._known[key] for key in keys if key in self._known}
         names, indices = list(fresh), np.fromiter(fresh.values(), dtype=np.int64, count=len(fresh))
         for chosen in self.masked.batches(rows.lengths[indices]) if fresh else ():
-            logits = self.masked.run(rows.take(indices[chosen]))
-            for place, number in enumerate(chosen):
-                own = torch.as_tensor(blanks[indices[number]], device=logits.device)
-                found[names[number]] = self._best(logits[place, own], top=top, fragments=fragments)
+            logits = self.masked.run(rows.take(indices[chosen]), [blanks[i] for i in indices[chosen]])
+            for number, own in zip(chosen, logits, strict=True):
+                found[names[number]] = self._best(own, top=top, fragments=fragments)
         self._remember({key: found[key] for key in names})
         return [found[key] for key in keys]
 
