@@ -14,7 +14,8 @@ from transformers import AutoModelForMaskedLM
 import tiny
 from whylight.core.arrays import Ints
 from whylight.core.registry import REMOVERS
-from whylight.models.infill import MaskedFiller, MaskedModel
+from whylight.models.infill import MaskedFiller
+from whylight.models.masked import MaskedModel
 from whylight.models.quiet import quiet
 from whylight.views.filling import Likely
 from whylight.views.tokens import TokenBatch

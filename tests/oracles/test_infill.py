@@ -16,8 +16,9 @@ from whylight.core.errors import IncompatibleError, ModelError, SettingError
 from whylight.core.text import Text
 from whylight.explaining import removing
 from whylight.explaining.explain import explain
-from whylight.models.infill import MaskedFiller, MaskedModel, filler_of
+from whylight.models.infill import MaskedFiller, filler_of
 from whylight.models.load import load
+from whylight.models.masked import MaskedModel
 from whylight.testing import check_remover
 from whylight.views.tokens import TokenBatch
 
