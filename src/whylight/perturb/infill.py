@@ -11,8 +11,8 @@ probabilities of its likeliest words renormalised, and f the model's probability
 
 With several words removed, `marginal` draws `top` texts from the product of the p_k. The original word is among the
 candidates: that it is likely, and so nothing changes, is the point of the paper. Blanks are filled all at once, or from
-left to right, each in sight of the words before it. A filled word that would make the row longer than the model reads
-is cut to the tokens that the removed word had.
+left to right, each in sight of the words before it. Each window of a long text is filled by itself. Words that would
+make a row longer than the model reads are cut to the tokens that the removed ones had.
 
 Reference: Kim et al. 2020 (input marginalisation); Pham et al. 2022, sections 2.2 and 2.6.
 Cost: one pass of the masked language model per coalition (left to right: one per blank), and one pass of the model per
@@ -262,7 +262,7 @@ def _rewritten(window: TextWindow, fillings: list[dict[int, str]]) -> TextBatch:
 
 def _spliced(window: TokenWindow, fillings: list[dict[int, str]], places: list[Span], filler: Filler) -> TokenBatch:
     """Put the tokens of words into the row, in the place of the tokens of removed ones."""
-    features = window.features
+    features, limit = window.features, window.chunk_size or filler.limit
     own = {int(feature): np.flatnonzero(window.feature == feature) for feature in features}
     rows, types = [], []
     for filled in fillings:
@@ -272,7 +272,7 @@ def _spliced(window: TokenWindow, fillings: list[dict[int, str]], places: list[S
             before = window.texts[span.part][max(0, span.start - 1) : span.start]
             spelled[int(features[number])] = filler.spelled(word, before)
         longer = sum(len(ids) - len(own[feature]) for feature, ids in spelled.items())
-        if filler.limit is not None and len(window.ids) + longer > filler.limit:
+        if limit is not None and len(window.ids) + longer > limit:
             spelled = {feature: ids[: len(own[feature])] for feature, ids in spelled.items()}
         counts = np.ones(len(window.ids), dtype=np.int64)
         for feature, ids in spelled.items():
