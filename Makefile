@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 DATA ?= ../shared/data
 
-.PHONY: demo test test-slow campaign lint format bench findings model clean
+.PHONY: demo test test-slow campaign lint format bench findings model mlm clean
 
 demo: $(INSTALLED)  ## explain a few reviews, print them and write demo.html
 	$(BIN)/python examples/demo.py
@@ -47,6 +47,9 @@ findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; 
 
 model: $(VENV)/.installed-model  ## train the bundled sentiment model anew
 	$(BIN)/python scripts/make_sentiment_model.py
+
+mlm: $(VENV)/.installed-model  ## train a masked language model for --remover infill; a stopped one goes on
+	$(BIN)/python scripts/make_mlm.py $(DATA)
 
 # torch first and by version: left to the resolver, it would bring gigabytes of GPU libraries along
 $(INSTALLED): pyproject.toml

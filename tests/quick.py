@@ -54,7 +54,7 @@ def works(method: str, architecture: str) -> bool:
 
 
 def removers(architecture: str) -> tuple[str, ...]:
-    """Say which removers an architecture has; `contracts/test_removers.py` holds it against the classifiers."""
+    """Say which removers an architecture has that need nothing else; `contracts/test_removers.py` looks if it is so."""
     lacking = {"mask", "pad"} if architecture == "llama" else set()
     return tuple(name for name in ("mask", "unk", "delete", "pad", "zero") if name not in lacking)
 

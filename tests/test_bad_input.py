@@ -51,7 +51,7 @@ def test_what_is_no_text_is_refused(text: Any) -> None:
         ({"unit": None}, "word, token, sentence"),
         ({"remover": "masks", "method": "occlusion"}, "Did you mean 'mask'"),
         ({"remover": "masks", "method": "saliency"}, "Did you mean 'mask'"),
-        ({"remover": "infill", "method": "occlusion"}, "mask, unk, delete, pad, zero"),
+        ({"remover": "erase", "method": "occlusion"}, "mask, unk, delete, pad, zero, infill"),
         ({"score": "logits"}, "Did you mean 'logit'"),
         ({"long": "windows"}, "window, segments, truncate, refuse"),
         ({"pieces": "median"}, "sum, max, mean"),

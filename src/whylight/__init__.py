@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from whylight.run.evaluate import evaluate
     from whylight.study.sanity import sanity_check
     from whylight.training.fit import fit
+    from whylight.training.fit_mlm import fit_mlm
     from whylight.training.recipe import recipe
     from whylight.training.train import train
 
@@ -42,6 +43,7 @@ __all__ = [
     "evaluate",
     "explain",
     "fit",
+    "fit_mlm",
     "load",
     "measure",
     "recipe",
@@ -56,6 +58,7 @@ _LAZY = {
     "evaluate": "whylight.run.evaluate",
     "explain": "whylight.explaining.explain",
     "fit": "whylight.training.fit",
+    "fit_mlm": "whylight.training.fit_mlm",
     "load": "whylight.models.load",
     "measure": "whylight.explaining.evaluate",
     "recipe": "whylight.training.recipe",

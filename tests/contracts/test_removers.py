@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import masked
 import quick
 import tiny
 from whylight.core.arrays import Bools
@@ -41,7 +42,7 @@ def coalitions(n: int) -> Bools:
 
 @pytest.mark.parametrize(("remover", "title"), CHECKS)
 def test_it_keeps_its_promise(remover: str, title: str) -> None:
-    dict(remover_checks(remover))[title]()
+    dict(remover_checks(remover, settings=masked.given(remover)))[title]()
 
 
 @every_remover
@@ -53,7 +54,7 @@ def test_it_keeps_its_promises_on_windows_of_every_architecture(architecture: st
 def test_an_architecture_has_the_removers_that_its_tokens_allow_and_the_first_is_mask_else_unk(
     architecture: str,
 ) -> None:
-    assert quick.classifier(architecture).removers == quick.removers(architecture)
+    assert quick.classifier(architecture).removers == (*quick.removers(architecture), "infill")
     assert quick.removers(architecture)[0] == ("unk" if architecture == "llama" else "mask")
 
 
@@ -117,7 +118,7 @@ def test_a_model_without_any_replacement_token_deletes() -> None:
     tokenizer = copy.deepcopy(tiny.tokenizer("llama"))
     tokenizer.unk_token = None
     clf = load(tiny.model("llama"), tokenizer)
-    assert clf.removers == ("delete", "zero")
+    assert clf.removers == ("delete", "zero", "infill")
     assert quick.run(clf, quick.TEXT, "integrated_gradients").provenance.settings["baseline"] == "zero"
 
 

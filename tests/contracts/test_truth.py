@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import masked
 import quick
 import tiny
 import zoo
@@ -13,6 +14,7 @@ from whylight.core.errors import IncompatibleError
 from whylight.core.registry import METHODS
 from whylight.explaining.compatible import compatible, obstacle
 from whylight.explaining.explain import explain
+from whylight.explaining.removing import chosen_removal
 from whylight.models.trial import LONG, SHORT
 from whylight.perturb.binding import bound
 from whylight.views.meter import Meter
@@ -105,7 +107,8 @@ def test_the_token_that_a_sequence_to_sequence_model_reads_is_never_put_in_or_ta
     ends = int((quick.encode(clf, LONG).windows[0].ids == clf.model.config.eos_token_id).sum())
     for remover in clf.removers:
         window = quick.encode(clf, LONG).windows[0]
-        rows = bound(remover)(window, np.zeros((1, 30), dtype=bool)).batch
+        removal = chosen_removal(clf, remover, masked.given(remover))
+        rows = removal(window, np.zeros((1, 30), dtype=bool)).batch
         assert int((rows.ids[0, : rows.lengths[0]] == clf.model.config.eos_token_id).sum()) == ends
     clf.model.config.eos_token_id = clf.tokenizer.unk_token_id
     assert "unk" not in clf.network._find_replacements()

@@ -1,6 +1,6 @@
-"""`whylight fit`: a network that explains a classifier, fitted to it once."""
+"""`whylight fit`: a network that explains a classifier, or a masked language model for `--remover infill`."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from whylight.cli.train import read_texts
 from whylight.core.errors import SettingError
 from whylight.explaining.console import say
 
+MLM, TRIALS = "mlm", 30
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -22,23 +23,33 @@ whylight fit aml --data sst:trees --sample 1000 --dev-sample 200 --encoder ./pre
 whylight fit aml --data sst:trees --metric comprehensiveness --metric sufficiency --trials 0 --out ./two
 
 whylight explain "A gripping film." --method aml --set folder=./fitted --set steps=10
+
+whylight fit mlm --model ./pretrained --data reviews.jsonl --dev more.jsonl --epochs 3 --out ./my-mlm
+
+whylight explain "A gripping film." --method occlusion --remover infill --set infill.model=./my-mlm
 """
+FOR_AML = ("metric", "trials", "encoder", "remover", "head", "micro_batch", "search_epochs", "search_texts")
+"""Options that say something about a network that explains, and nothing about a masked language model."""
 
 
 def fit(  # noqa: PLR0913  one parameter an option
-    method: Annotated[str, typer.Argument(help="aml.")],
+    method: Annotated[str, typer.Argument(help="aml, or mlm for a masked language model.")],
     *,
     data: Annotated[str, typer.Option(help="CORPUS:PATH, or the path of a .jsonl, .csv, .tsv or .parquet file.")],
     out: Annotated[Path, typer.Option(help="Folder for the network; a stopped fit goes on from there.")],
     model: Annotated[
-        str | None, typer.Option(help="The classifier to explain. [dim]\\[default: the bundled model][/]")
+        str | None,
+        typer.Option(help="The classifier to explain; mlm: what to start from. [dim]\\[default: the bundled model][/]"),
     ] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(help="What to be good at; may be repeated. [dim]\\[default: comprehensiveness][/]"),
     ] = None,
-    trials: Annotated[int, typer.Option(min=0, help="Trials of the search for the three weights; 0: none.")] = 30,
-    epochs: Annotated[int, typer.Option(help="Passes over the texts.")] = 10,
+    trials: Annotated[
+        int | None,
+        typer.Option(min=0, help="Trials of the search for the three weights; 0: none. [dim]\\[default: 30][/]"),
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the texts. [dim]\\[default: 10; mlm: 3][/]")] = None,
     encoder: Annotated[
         str | None, typer.Option(help="Pretrained encoder to start from. [dim]\\[default: the model's own encoder][/]")
     ] = None,
@@ -50,11 +61,17 @@ def fit(  # noqa: PLR0913  one parameter an option
     sample: Annotated[int | None, typer.Option(help="Learn from so many records, drawn at random.")] = None,
     dev_sample: Annotated[int | None, typer.Option(help="Choose by so many records, drawn at random.")] = None,
     sample_seed: Annotated[int, typer.Option(help="Seed of the samples.")] = 0,
-    learning_rate: Annotated[float, typer.Option(help="At the start; it falls to 0.")] = 4e-5,
-    batch_size: Annotated[int, typer.Option(help="Texts in an update.")] = 20,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="At its highest; it falls to 0. [dim]\\[default: 4e-5; mlm: 5e-5][/]")
+    ] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Texts in an update. [dim]\\[default: 20; mlm: 8][/]")] = None,
     micro_batch: Annotated[int | None, typer.Option(help="Texts in a pass, where a batch does not fit.")] = None,
-    search_epochs: Annotated[int, typer.Option(help="Passes over the texts of a trial.")] = 2,
-    search_texts: Annotated[int, typer.Option(help="Texts that a trial learns from.")] = 450,
+    search_epochs: Annotated[
+        int | None, typer.Option(help="Passes over the texts of a trial. [dim]\\[default: 2][/]")
+    ] = None,
+    search_texts: Annotated[
+        int | None, typer.Option(help="Texts that a trial learns from. [dim]\\[default: 450][/]")
+    ] = None,
     remover: Annotated[str | None, typer.Option(help="What removed means to the metrics.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     settings: Annotated[
@@ -69,14 +86,17 @@ def fit(  # noqa: PLR0913  one parameter an option
     ] = False,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
-    """Fit a network that explains a classifier in one pass."""
+    """Fit a network that explains a classifier in one pass, or a masked language model."""
     options = locals()
+    if method == MLM:
+        return _fit_mlm(options)
     from whylight.models.load import load  # noqa: PLC0415  torch loads only when it is needed
     from whylight.training import processes  # noqa: PLC0415
     from whylight.training.fit import check_fit, fit as run  # noqa: PLC0415
+    from whylight.training.fitting import NUMBERS  # noqa: PLC0415
 
     names = metric or ["comprehensiveness"]
-    numbers = _numbers(options)
+    numbers = _numbers(options, NUMBERS)
     check_fit(method, names, numbers)
     texts = read_texts(options)
     found = run(
@@ -85,7 +105,7 @@ def fit(  # noqa: PLR0913  one parameter an option
         *texts,
         out=out,
         metrics=names,
-        trials=trials,
+        trials=TRIALS if trials is None else trials,
         encoder=encoder,
         remover=remover,
         **numbers,
@@ -102,15 +122,36 @@ def fit(  # noqa: PLR0913  one parameter an option
         for note in receipt["notes"]:
             say(f"note: {note}.")
 
+    return None
 
-def _numbers(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the numbers and settings of a fit, by name."""
-    from whylight.training.fitting import NUMBERS  # noqa: PLC0415
 
-    own = {name: options[name] for name in NUMBERS}
+def _fit_mlm(options: Mapping[str, Any]) -> None:
+    """Fit a masked language model, and say what came of it."""
+    from whylight.models.load import BUNDLED  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.training import processes  # noqa: PLC0415
+    from whylight.training.fit_mlm import NUMBERS, fit_mlm, mlm_recipe  # noqa: PLC0415
+
+    for name in FOR_AML:
+        if options[name] is not None:
+            raise SettingError(f"--{name.replace('_', '-')} is of a network that explains, not of {MLM}.")
+    numbers = _numbers(options, NUMBERS)
+    mlm_recipe(numbers)
+    found = fit_mlm(options["model"] or BUNDLED, *read_texts(options), out=options["out"], **numbers)
+    if processes.is_first():
+        receipt, values = found.receipt, found.receipt["validation"]
+        epochs = f"epoch {receipt['best_epoch']:g} of {receipt['epochs_run']:g}"
+        right = f"{values['masked_accuracy']:.1%} of {values['hidden_tokens']:,} hidden tokens are found"
+        say(f"{found.folder}: {epochs}; {right}")
+        for note in receipt["notes"]:
+            say(f"note: {note}.")
+
+
+def _numbers(options: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Return the numbers and settings of a fit that were given, by name."""
+    own = {name: options[name] for name in known if options.get(name) is not None}
     given = parse_settings(options["settings"] or [])
     for name in given:
-        if name in own:
+        if name in options and name in known:
             raise SettingError(f"'{name}' has an option of its own, --{name.replace('_', '-')}.")
     return {**own, **given}
 

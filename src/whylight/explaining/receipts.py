@@ -84,6 +84,8 @@ def _explanation(asked: _Question, spec: Spec, applied: Applied, seconds: float)
         raise ModelError(f"'{spec.name}' produced a score that is not a finite number.")
     if request.space == "log_odds":
         notes = [*notes, f"probabilities are clipped to [{CLIP:g}, 1 - {CLIP:g}] before log-odds are taken"]
+    if removal.draws and request.meter.asked:
+        notes = [*notes, f"probabilities of what '{removal.name}' draws are averaged before they are scored"]
     notes = [*notes, *_gap_notes(applied, targets)]
     receipt = Provenance(
         model=case.classifier.identity,

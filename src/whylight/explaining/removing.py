@@ -1,13 +1,16 @@
 """What "removed" means in a call: which remover, with which settings, and which scores go with it."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from whylight.core.errors import IncompatibleError, ModelError, SettingError, unknown
 from whylight.core.labels import OF_LOGITS, ScoreSpace
-from whylight.core.registry import Spec
+from whylight.core.registry import REMOVERS, Spec
+from whylight.models.infill import filler_of
 from whylight.perturb.binding import bound
 from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier
+from whylight.views.filling import Filler
 
 DRAWN: ScoreSpace = "log_odds"
 """The score where a remover draws several texts: they are averaged as probabilities, and have no logit."""
@@ -24,7 +27,11 @@ def chosen_removal(classifier: Classifier, name: str | None, settings: Mapping[s
     """Return the remover to use, by default the classifier's own, or say which ones work on it."""
     if name is not None and name not in classifier.removers:
         raise unknown(f"remover for {classifier.kind}", name, classifier.removers)
-    return bound(name or default_remover(classifier), settings)
+    removal = bound(name or default_remover(classifier), settings)
+    if Filler not in REMOVERS[removal.name].consumes:
+        return removal
+    filler = filler_of(classifier, str(removal.settings["model"]))
+    return replace(removal, needs=(filler,), contents=filler.contents)
 
 
 def check_score(classifier: Classifier, score: ScoreSpace | None, removal: Removal) -> ScoreSpace:

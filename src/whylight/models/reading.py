@@ -113,7 +113,7 @@ def read_model(
 
 
 @contextmanager
-def loading(path: object) -> Iterator[None]:
+def loading(path: object, kind: str = "a text classifier") -> Iterator[None]:
     """Load one model at a time, quietly; whatever the loaders raise is about what the user named."""
     try:
         # parameters that are made in inference mode could not be differentiated
@@ -124,7 +124,7 @@ def loading(path: object) -> Iterator[None]:
     except BaseException as error:
         if not is_failure(error):
             raise
-        raise ModelError(f"cannot load {quoted(path)} as a text classifier: {reason(error)}") from error
+        raise ModelError(f"cannot load {quoted(path)} as {kind}: {reason(error)}") from error
 
 
 def _check_hub(path: str, *, local_files_only: bool) -> None:

@@ -126,6 +126,9 @@ def encode(  # noqa: PLR0913  one keyword per fact of the model
         read = replace(encoded, windows=(_window(frame, parts),))
     else:
         read = _cut(encoded, frame, parts, long=long, limit=limit)
+    rows = (one for one in read.windows if isinstance(one, TokenWindow))
+    windows = tuple(replace(one, texts=example.parts, spans=read.places) for one in rows)
+    read = replace(read, windows=windows)
     return replace(read, notes=(*read.notes, *_joint_notes([text for part in parts for text in part.joint], unit)))
 
 

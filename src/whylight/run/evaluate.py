@@ -194,7 +194,7 @@ def _identity(classifier: Classifier, data: Dataset, tune: Dataset | None, plan:
                 "a folder must know whose results it holds, and a callable has no weights to be known by: name it, "
                 "e.g. wl.load(function, labels=[...], identity='my-rule-v1'), and rename it whenever it changes."
             )
-        contents = {**known, "data": data.fingerprint(), **_given_contents(plan)}
+        contents = {**known, "data": data.fingerprint(), **_given_contents(plan), **plan.contents}
         contents |= {} if tune is None else {"tuning data": tune.fingerprint()}
     names = {"model": classifier.identity, "data": data.described(), "tune": tune.described() if tune else None}
     return Identity(contents=contents, settings=plan.asked, names=names)

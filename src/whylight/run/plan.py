@@ -39,6 +39,7 @@ class Plan:
         boundaries: Tuned decision boundary of each method and scaling, where a metric needs one.
         zero_non_alphanumeric: Whether features without a letter or digit lose their score before they are measured.
         control: Whether every method stands once more in the tables, as the best of several maps.
+        contents: Hashes of what removers work with, such as a masked language model.
     """
 
     methods: tuple[Variant, ...]
@@ -50,6 +51,7 @@ class Plan:
     boundaries: Mapping[tuple[str, Scaling], float] = field(default_factory=dict)
     zero_non_alphanumeric: bool = False
     control: Control | None = None
+    contents: Mapping[str, str] = field(default_factory=dict)
 
     def metrics_on(self, evidence: type | None) -> list[tuple[Spec, Settings]]:
         """Return the metrics that take this kind of evidence."""
@@ -112,15 +114,17 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     with_settings = tuple((one.spec, dict(one.settings)) for own in both[len(asked) :] for one in own)
     for spec, own in with_settings:
         _check_metric(spec, own, data, marked=marked, tuned=tuned)
+    removals = tuple(chosen_removal(classifier, name, removing[name]) for name in measured_by)
     return Plan(
         methods=tuple(one for own in both[: len(asked)] for one in own),
         metrics=tuple(one for one in with_settings if not is_corpus_metric(one[0])),
         corpus_metrics=tuple(one for one in with_settings if is_corpus_metric(one[0])),
         options=options,
-        removals=tuple(chosen_removal(classifier, name, removing[name]) for name in measured_by),
+        removals=removals,
         space="probability",
         zero_non_alphanumeric=zero_non_alphanumeric,
         control=control,
+        contents={name: value for one in (removal, *removals) for name, value in one.contents.items()},
     )
 
 

@@ -5,7 +5,7 @@ that a window holds a part of its features only. Cost: no pass through any model
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import get_args
 
@@ -15,10 +15,12 @@ from whylight.core.arrays import Bools
 from whylight.core.encoded import Encoded, Window
 from whylight.core.registry import REMOVERS, Plugin, Spec
 from whylight.core.text import Text
+from whylight.models.infill import filler_of
 from whylight.models.load import load
 from whylight.testing.running import DECLARED, Check, Named, checks_of, promise, registered, run_checks
 from whylight.testing.tiny import tiny_classifier
 from whylight.views.batch import Batch, Removal, Variants
+from whylight.views.filling import Filler
 from whylight.views.texts import TextBatch, TextWindow
 from whylight.views.tokens import NO_FEATURE, TokenBatch, TokenWindow
 
@@ -69,6 +71,8 @@ class RemoverSubject:
         """Remove what is not kept."""
         settings = self.spec.complete_settings(self.settings)
         removal = Removal(self.spec.name, self.spec.function, settings, draws=bool(self.spec.facts["draws"]))
+        if Filler in self.spec.consumes:
+            removal = replace(removal, needs=(filler_of(tiny_classifier(), str(settings["model"])),))
         return removal(window, keep)
 
 
@@ -188,12 +192,20 @@ def rows_do_not_depend_on_each_other(subject: RemoverSubject) -> None:
     """A coalition has the same rows alone, in company, and each time."""
     for one in subject.untouched:
         keep = some_coalitions(one.n_features)
-        together = subject.remove(one.window, keep).batch.keys()
-        alone = [subject.remove(one.window, mask[None]).batch.keys() for mask in keep]
-        promise(
-            together == [key for keys in alone for key in keys],
-            "a coalition must have the same rows alone and among others; they differ.",
-        )
+        together = _counting(subject.remove(one.window, keep))
+        alone = [row for mask in keep for row in _counting(subject.remove(one.window, mask[None]))]
+        promise(together == alone, "a coalition must have the same rows alone and among others; they differ.")
+
+
+def _counting(found: Variants) -> list[list[tuple[bytes, float]]]:
+    """Return the rows of each coalition that count for something, and for how much."""
+    keys = found.batch.keys()
+    weights = np.ones((len(keys), 1)) if found.weights is None else found.weights
+    rows = [keys[start : start + weights.shape[1]] for start in range(0, len(keys), weights.shape[1])]
+    return [
+        [(key, float(weight)) for key, weight in zip(own, counts, strict=True) if weight]
+        for own, counts in zip(rows, weights, strict=True)
+    ]
 
 
 def some_coalitions(n_features: int) -> Bools:
@@ -232,7 +244,10 @@ def _holds(window: Window, mask: Bools, row: Batch) -> bool:
     ids, types = row.ids[0, : row.lengths[0]], row.types[0, : row.lengths[0]]
     if len(ids) == len(window.ids):
         zeroed = np.zeros(len(ids), dtype=bool) if row.zeroed is None else row.zeroed[0]
-        return bool(((ids == window.ids) & (types == window.types) & ~zeroed)[kept].all())
+        if ((ids == window.ids) & (types == window.types) & ~zeroed)[kept].all():
+            return True
+        if zeroed.any():
+            return False
     return _within(list(zip(window.ids[kept], window.types[kept], strict=True)), list(zip(ids, types, strict=True)))
 
 

@@ -33,7 +33,7 @@ from whylight.training import processes
 from whylight.training.fitting import AttributionTrainer, FitItem, FitRecipe, FitTexts, fit_recipe, with_weights
 from whylight.training.folder import CHECKPOINTS, claimed_by_one, interruptible, last_checkpoint, mark_started
 from whylight.training.progress import ProgressBar
-from whylight.training.result import Trained, finished, write_result
+from whylight.training.result import Trained, finish_best, finished
 from whylight.training.train import LOGGED, require_libraries
 from whylight.views.attributed import Measure, measure_named
 from whylight.views.classifier import Classifier
@@ -149,7 +149,7 @@ def fit(  # noqa: PLR0913  the public call: every argument but four is optional 
     if trials < 0:
         raise SettingError(f"a search takes 0 trials or more, not {trials}.")
     require_libraries()
-    _check_texts(data, dev)
+    check_texts(data, dev)
     classifier = load(model) if isinstance(model, str | Path | None) else model
     token_network(classifier)
     asked = Fit(classifier, data, dev, recipe, encoder, remover, progress)
@@ -252,25 +252,13 @@ def _best_so_far(trainer: AttributionTrainer, network: TokenAttributor) -> bool:
 def _finish(
     trainer: AttributionTrainer, network: TokenAttributor, folder: Path, receipt: dict[str, Any], *, done: bool
 ) -> Trained:
-    """Write the best epoch as a folder, with its figures."""
-    history = list(trainer.state.log_history)
-    validated = [one for one in history if "eval_selection" in one]
-    best = min(validated, key=lambda one: one["eval_selection"])
+    """Write the best epoch as a folder; one that was interrupted says so in its configuration too."""
     stopped = ""
     if not done:
+        validated = [one for one in trainer.state.log_history if "eval_selection" in one]
         stopped = f"interrupted after {validated[-1]['epoch']:g} of {trainer.args.num_train_epochs:g} epochs"
-    receipt |= {
-        "interrupted": stopped,
-        "epochs_run": history[-1].get("epoch"),
-        "best_epoch": best["epoch"],
-        "validation": {n.removeprefix("eval_"): value for n, value in best.items() if n.startswith("eval_")},
-        "history": history,
-    }
     network.network.config.interrupted = stopped
-    if processes.is_first():
-        write_result(network.network, network.tokenizer, folder, receipt, place=folder, done=done)
-    trainer.accelerator.wait_for_everyone()
-    return Trained(folder, receipt)
+    return finish_best(trainer, network.network, network.tokenizer, folder, receipt, stopped=stopped)
 
 
 def check_fit(
@@ -286,7 +274,8 @@ def check_fit(
     return fit_recipe(settings), measures
 
 
-def _check_texts(data: Dataset, dev: Dataset) -> None:
+def check_texts(data: Dataset, dev: Dataset) -> None:
+    """Refuse texts that nothing can be fitted by."""
     for one in (data, dev):
         if not isinstance(one, Dataset):
             raise InputError(f"training and validation texts are what wl.dataset returns, not {type(one).__name__}.")

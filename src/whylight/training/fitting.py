@@ -74,15 +74,16 @@ class FitRecipe:
         return found
 
 
-def _settings_of(kind: type, *, skip: tuple[str, ...] = ()) -> dict[str, Setting]:
+def settings_of(kind: type, *, skip: tuple[str, ...] = ()) -> dict[str, Setting]:
+    """Return the fields of a recipe as settings, by name."""
     hints = get_type_hints(kind)
     own: Any = fields(kind)
     return {one.name: Setting(one.name, hints[one.name], one.default) for one in own if one.name not in skip}
 
 
-NUMBERS = _settings_of(FitRecipe, skip=("mask",))
+NUMBERS = settings_of(FitRecipe, skip=("mask",))
 """The numbers of a fit, by name."""
-MASK = _settings_of(DualMask)
+MASK = settings_of(DualMask)
 """The settings of its loss, by name."""
 
 

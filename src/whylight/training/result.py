@@ -11,6 +11,7 @@ from whylight.core.identity import RECEIPT, Identity
 from whylight.models.prepare import Prepared
 from whylight.store import files
 from whylight.training import processes
+from whylight.training.base import TermTrainer
 from whylight.training.curves import draw_curves
 from whylight.training.figures import NamedValues
 from whylight.training.folder import CHECKPOINTS, is_started, move_in, saving, write_text
@@ -93,6 +94,40 @@ def finish(trainer: ReasonTrainer, prepared: Prepared, folder: Path, receipt: di
     trainer.accelerator.wait_for_everyone()
     if unmet:
         raise UnmetError(_unmet_sentence(receipt, folder))
+    return Trained(folder, receipt)
+
+
+def finish_best(
+    trainer: TermTrainer,
+    model: Any,  # noqa: ANN401  transformers' own types
+    tokenizer: Any,  # noqa: ANN401
+    folder: Path,
+    receipt: dict[str, Any],
+    *,
+    stopped: str = "",
+) -> Trained:
+    """Write the best epoch as a folder, with its figures.
+
+    Args:
+        trainer: Its trainer, which chose the epoch.
+        model: The model, with the weights of that epoch.
+        tokenizer: Its tokenizer.
+        folder: Where to write it.
+        receipt: What is known of it before, which is added to.
+        stopped: Where it was interrupted, if it was; its checkpoints stay then.
+    """
+    history = list(trainer.state.log_history)
+    best = min((one for one in history if "eval_selection" in one), key=lambda one: one["eval_selection"])
+    receipt |= {
+        "interrupted": stopped,
+        "epochs_run": history[-1].get("epoch"),
+        "best_epoch": best["epoch"],
+        "validation": {n.removeprefix("eval_"): value for n, value in best.items() if n.startswith("eval_")},
+        "history": history,
+    }
+    if processes.is_first():
+        write_result(model, tokenizer, folder, receipt, place=folder, done=not stopped)
+    trainer.accelerator.wait_for_everyone()
     return Trained(folder, receipt)
 
 

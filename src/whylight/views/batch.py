@@ -50,14 +50,18 @@ class Removal:
         function: Makes variants of a window from keep masks `[coalitions, features of the whole input]`.
         settings: Its settings.
         draws: Whether a coalition may have several draws; there are probabilities then, and no logits.
+        needs: What it works with besides the window, e.g. a masked language model.
+        contents: Hashes of that, by what they are of.
     """
 
     name: str
     function: Callable[..., Variants]
     settings: Settings = field(default_factory=dict)
     draws: bool = False
+    needs: tuple[object, ...] = ()
+    contents: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, window: Window, keep: Bools) -> Variants:
         """Return what coalitions make of a window."""
         settings: Mapping[str, Any] = self.settings
-        return self.function(window, keep, **settings)
+        return self.function(window, keep, *self.needs, **settings)

@@ -8,6 +8,7 @@ import numpy as np
 from whylight.core.arrays import Bools, Ints
 from whylight.core.encoded import Encoded, key_of
 from whylight.core.errors import IncompatibleError
+from whylight.core.text import Span
 
 NO_FEATURE = -1
 _ID_BYTES = 8
@@ -24,6 +25,8 @@ class TokenWindow:
         token: Number of each token in the whole text, or -1 where it belongs to the row alone, `[tokens]`.
         replacements: Ids of the tokens that may stand for a removed one, by name: `mask`, `unk`, `pad`.
         chunk_size: Tokens that the model encodes together, counted from the start; None if all of it.
+        texts: The text, or both of a pair, as it was before it was cut into tokens.
+        spans: Where in it each feature stands.
     """
 
     ids: Ints
@@ -32,6 +35,8 @@ class TokenWindow:
     token: Ints
     replacements: Mapping[str, int] = field(default_factory=dict)
     chunk_size: int | None = None
+    texts: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = ()
 
     @property
     def features(self) -> Ints:
@@ -52,7 +57,7 @@ class TokenWindow:
         """Return the row with its features numbered from 0, and which features those are."""
         held = self.features
         position = np.where(self.feature == NO_FEATURE, NO_FEATURE, np.searchsorted(held, self.feature))
-        return replace(self, feature=position), held
+        return replace(self, feature=position, spans=tuple(self.spans[i] for i in held) if self.spans else ()), held
 
     def cut(self, size: int) -> tuple["TokenWindow", ...]:
         """Return the row in pieces of `size` tokens; the last one may be shorter."""

@@ -1,0 +1,173 @@
+"""A masked language model in front of a classifier: it reads the same words in its own tokens, and fills blanks.
+
+A word that is removed becomes one blank, whatever pieces it had. A text that is longer than the masked language model
+reads is read in windows, and each word is asked about in the window in which it is farthest from the edges. What was
+asked before is remembered, by the row.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping, MutableMapping, Sequence
+from functools import cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+
+from whylight.core.arrays import Bools, Ints
+from whylight.core.errors import IncompatibleError
+from whylight.core.text import Span, Text
+from whylight.models import tokenised
+from whylight.models.folder import quoted
+from whylight.models.holding import held
+from whylight.models.masked import MaskedModel, read_masked
+from whylight.views.classifier import Classifier
+from whylight.views.filling import Draft, Likely
+from whylight.views.tokens import NO_FEATURE, TokenBatch, TokenWindow
+
+REMEMBERED = 200_000
+"""Rows whose blanks are remembered."""
+_FILLERS: MutableMapping[Classifier, dict[str, "MaskedFiller"]] = WeakKeyDictionary()
+
+
+class MaskedFiller:
+    """A masked language model that fills blanks for one classifier.
+
+    Args:
+        masked: The masked language model.
+        tokenizer: The classifier's tokenizer; None where it reads plain text.
+        limit: Tokens that the classifier reads at once.
+    """
+
+    def __init__(self, masked: MaskedModel, tokenizer: Any, *, limit: int | None) -> None:  # noqa: ANN401
+        self.masked, self.limit = masked, limit
+        self.mask = int(masked.tokenizer.mask_token_id)
+        self._tokenizer = tokenizer
+        self._known: OrderedDict[tuple[bytes, bytes, int, bool], Likely] = OrderedDict()
+        self._spelled: dict[tuple[str, str], Ints] = {}
+
+    @property
+    def contents(self) -> Mapping[str, str]:
+        """Hashes of the masked language model."""
+        return self.masked.contents
+
+    def draft(self, texts: Sequence[str], spans: Sequence[Span]) -> Draft:
+        """Read a text, or a pair, with features at these places."""
+        words, feature = _all_words(texts, spans)
+        example = Text(texts[0], texts[1] if texts[1:] else None, words=tuple(words))
+        tokenizer = self.masked.tokenizer
+        with held(tokenizer):
+            encoded = tokenised.encode(tokenizer, example, unit="word", long="window", limit=self.masked.limit)
+        number = np.asarray([*feature, NO_FEATURE])
+        windows = tuple(_renumbered(one, number) for one in encoded.windows if isinstance(one, TokenWindow))
+        content = np.concatenate([one.ids[one.feature != NO_FEATURE] for one in windows])
+        if len(content) and (content == tokenizer.unk_token_id).all():
+            raise IncompatibleError(
+                f"the masked language model {quoted(self.masked.name)} knows none of the words of the text; use one "
+                "with a vocabulary that can express it."
+            )
+        return Draft(windows, _farthest_from_edges(windows, len(spans)))
+
+    def likely(self, rows: TokenBatch, blanks: Sequence[Ints], *, top: int, fragments: bool) -> list[Likely]:
+        """Return the likeliest words for the blanks of rows; what was asked before is remembered."""
+        keys = [(key, own.tobytes(), top, fragments) for key, own in zip(rows.keys(), blanks, strict=True)]
+        fresh = {key: i for i, key in enumerate(keys) if key not in self._known}
+        found = {key: self._known[key] for key in keys if key in self._known}
+        names, indices = list(fresh), np.fromiter(fresh.values(), dtype=np.int64, count=len(fresh))
+        for chosen in self.masked.batches(rows.lengths[indices]) if fresh else ():
+            logits = self.masked.run(rows.take(indices[chosen]), [blanks[i] for i in indices[chosen]])
+            for number, own in zip(chosen, logits, strict=True):
+                found[names[number]] = self._best(own, top=top, fragments=fragments)
+        self._remember({key: found[key] for key in names})
+        return [found[key] for key in keys]
+
+    def word(self, token: int) -> str:
+        """Return a token as a word."""
+        return self.masked.words[token]
+
+    def spelled(self, word: str, before: str) -> Ints:
+        """Return a word in the classifier's tokens; what stands before it decides how some tokenizers begin it."""
+        if (word, before) not in self._spelled:
+            self._spelled[word, before] = self._spell(word, before)
+        return self._spelled[word, before]
+
+    def _spell(self, word: str, before: str) -> Ints:
+        if not word:
+            return np.empty(0, dtype=np.int64)
+        for anchor in (f"a{before}" if before.isspace() else before, ""):
+            with held(self._tokenizer):
+                tokens = tokenised.tokens_of(self._tokenizer, anchor + word)
+            length = len(anchor.rstrip())
+            behind = [start >= length for start, _ in tokens["offset_mapping"]]
+            whole = all(start >= length or end <= length for start, end in tokens["offset_mapping"])
+            if whole and any(behind):
+                return np.asarray(tokens["input_ids"], dtype=np.int64)[behind]
+        return np.empty(0, dtype=np.int64)
+
+    def _best(self, logits: torch.Tensor, *, top: int, fragments: bool) -> Likely:
+        allowed = torch.as_tensor(_allowed(self.masked, fragments), device=logits.device)
+        scores = logits[:, : len(allowed)].double().masked_fill(~allowed, -torch.inf)
+        values, tokens = torch.softmax(scores, dim=-1).topk(min(top, int(allowed.sum())), dim=-1)
+        return Likely(tokens.cpu().numpy(), values.cpu().numpy())
+
+    def _remember(self, found: Mapping[tuple[bytes, bytes, int, bool], Likely]) -> None:
+        self._known.update(found)
+        while len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+
+
+@cache
+def _allowed(masked: MaskedModel, fragments: bool) -> Bools:  # noqa: FBT001  a key of a cache
+    return masked.allowed(fragments=fragments)
+
+
+def _all_words(texts: Sequence[str], spans: Sequence[Span]) -> tuple[list[Span], list[int]]:
+    """Return features, and whatever is visible between them, in reading order, with the number of each or -1."""
+    words, numbers = [], []
+    for part, text in enumerate(texts):
+        own = sorted((span.start, span.end, number) for number, span in enumerate(spans) if span.part == part)
+        position = 0
+        for start, end, number in [*own, (len(text), len(text), NO_FEATURE)]:
+            between = text[position:start]
+            if between.strip():
+                first = position + len(between) - len(between.lstrip())
+                words.append(Span(part, first, first + len(between.strip())))
+                numbers.append(NO_FEATURE)
+            if end > start:
+                words.append(Span(part, start, end))
+                numbers.append(number)
+            position = end
+    return words, numbers
+
+
+def _renumbered(window: TokenWindow, number: Ints) -> TokenWindow:
+    return TokenWindow(window.ids, window.types, number[window.feature], window.token)
+
+
+def _farthest_from_edges(windows: Sequence[TokenWindow], features: int) -> Ints:
+    """Return the window in which each feature is farthest from both ends; -1 where none holds it."""
+    best, farthest = np.full(features, -1), np.full(features, -1)
+    for number, window in enumerate(windows):
+        place = np.arange(len(window.ids))
+        distance = np.minimum(place, len(window.ids) - 1 - place)
+        for feature in window.features.tolist():
+            own = int(distance[window.feature == feature].min())
+            if own > farthest[feature]:
+                best[feature], farthest[feature] = number, own
+    return best
+
+
+def filler_of(classifier: Classifier, path: str) -> MaskedFiller:
+    """Return a masked language model in front of a classifier, opened once.
+
+    Args:
+        classifier: The classifier.
+        path: Folder or hub id of the masked language model.
+    """
+    known = _FILLERS.setdefault(classifier, {})
+    if path not in known:
+        network = getattr(classifier, "network", None)
+        tokenizer = None if network is None else network.tokenizer
+        limit = None if network is None else int(network.limit)
+        known[path] = MaskedFiller(read_masked(path), tokenizer, limit=limit)
+    return known[path]

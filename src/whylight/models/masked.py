@@ -1,0 +1,148 @@
+"""A masked language model with its tokenizer: reading it, and asking it about single positions."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from whylight.core.arrays import Bools, Ints
+from whylight.core.errors import ModelError
+from whylight.models import promises
+from whylight.models.batching import default_token_budget
+from whylight.models.contents import model_contents
+from whylight.models.folder import check_folder, existing, quoted
+from whylight.models.reading import loading
+from whylight.models.unchanged import unchanged
+from whylight.views.tokens import TokenBatch
+
+KIND = "a masked language model"
+STARTS = ("Ġ", "▁")
+"""What the pieces that start a word begin with, in vocabularies that mark these."""
+CONTINUES = "##"
+"""What the pieces that go on with a word begin with, in vocabularies that mark those."""
+
+
+class MaskedModel:
+    """A masked language model with its tokenizer.
+
+    Args:
+        model: A Hugging Face model with a masked language modelling head.
+        tokenizer: Its fast tokenizer.
+        name: What to call it in a message.
+        fresh: Whether its head is new.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, *, name: str, fresh: bool = False) -> None:  # noqa: ANN401
+        if not getattr(tokenizer, "is_fast", False):
+            raise ModelError(f"the tokenizer of {quoted(name)} gives no character offsets; use a fast one.")
+        if tokenizer.mask_token_id is None:
+            raise ModelError(f"{quoted(name)} has no mask token: it is not {KIND} that can fill blanks.")
+        self.model, self.tokenizer, self.name, self.fresh = model.eval(), tokenizer, name, fresh
+        self.limit = promises.limit(model, tokenizer, max_tokens=None)
+        self._budget = default_token_budget(model.device)
+
+    @cached_property
+    def contents(self) -> Mapping[str, str]:
+        """Hashes of weights, configuration and tokenizer."""
+        return {f"infill {name}": value for name, value in model_contents(self.model, self.tokenizer).items()}
+
+    @cached_property
+    def words(self) -> list[str]:
+        """Every token as a word; nothing where it is none."""
+        names = self.tokenizer.convert_ids_to_tokens(list(range(len(self.tokenizer))))
+        special = set(self.tokenizer.all_special_ids)
+        return [
+            "" if number in special or name is None else self.tokenizer.convert_tokens_to_string([name]).strip()
+            for number, name in enumerate(names)
+        ]
+
+    @cached_property
+    def pieces(self) -> Bools:
+        """Which tokens only go on with a word."""
+        names = [name or "" for name in self.tokenizer.convert_ids_to_tokens(list(range(len(self.tokenizer))))]
+        marked = any(name.startswith(STARTS) for name in names)
+        return np.asarray([not name.startswith(STARTS) if marked else name.startswith(CONTINUES) for name in names])
+
+    def allowed(self, *, fragments: bool) -> Bools:
+        """Say which tokens may stand in a blank."""
+        known = np.asarray([bool(word) for word in self.words])
+        return known if fragments else known & ~self.pieces
+
+    def run(self, rows: TokenBatch, blanks: Sequence[Ints]) -> list[torch.Tensor]:
+        """Return the logits of the blanks of each row, `[blanks, vocabulary]`."""
+        device = self.model.device
+        ids, types = (torch.as_tensor(np.ascontiguousarray(one), device=device) for one in (rows.ids, rows.types))
+        mask = torch.arange(ids.shape[1], device=device) < torch.as_tensor(rows.lengths, device=device)[:, None]
+        given = {"input_ids": ids.masked_fill(~mask, self.tokenizer.pad_token_id or 0), "attention_mask": mask.long()}
+        if "token_type_ids" in self.tokenizer.model_input_names:
+            given["token_type_ids"] = types
+        row = np.repeat(np.arange(len(blanks)), [len(own) for own in blanks])
+        at = (torch.as_tensor(row, device=device), torch.as_tensor(np.concatenate(blanks), device=device))
+        with unchanged(self.model), torch.inference_mode(), states_at(self.model, at):
+            logits: torch.Tensor = self.model(**given).logits
+        if logits.shape[:2] != (1, len(row)):  # the head is not what reads the states of the encoder
+            raise ModelError(f"the head of {quoted(self.name)} cannot be asked about single tokens.")
+        ends = np.cumsum([len(own) for own in blanks])
+        return [logits[0, end - len(own) : end] for own, end in zip(blanks, ends.tolist(), strict=True)]
+
+    def batches(self, lengths: Ints) -> list[Ints]:
+        """Divide rows into batches, longest first."""
+        order, found = np.argsort(-lengths, kind="stable"), []
+        while len(order):
+            size = max(1, self._budget // max(1, int(lengths[order[0]])))
+            found.append(order[:size])
+            order = order[size:]
+        return found
+
+
+@contextmanager
+def states_at(model: Any, at: tuple[torch.Tensor, torch.Tensor]) -> Iterator[None]:  # noqa: ANN401
+    """Let the head of a model see some positions alone: it is half of the work, and most positions are no blanks.
+
+    Args:
+        model: A model of an encoder and a head that reads each position by itself.
+        at: Rows and positions.
+    """
+
+    def narrowed(_module: object, _given: object, output: Any) -> Any:  # noqa: ANN401  a model output of transformers
+        output.last_hidden_state = output.last_hidden_state[at][None]
+        return output
+
+    hook = model.base_model.register_forward_hook(narrowed)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def read_masked(path: str, *, fresh: bool = False, seed: int = 0) -> MaskedModel:
+    """Read a masked language model; one whose head the weights do not fill would fill blanks at random.
+
+    Args:
+        path: Folder or hub id.
+        fresh: Whether an encoder without a head will do, which gets a new one.
+        seed: Of that.
+    """
+    folder = existing(path)
+    if folder is not None:
+        check_folder(folder, allow_pickle=False, any_task=True)
+    options: dict[str, Any] = {"trust_remote_code": False}
+    with loading(path, KIND), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model, report = AutoModelForMaskedLM.from_pretrained(
+            path, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **options
+        )
+        tokenizer = AutoTokenizer.from_pretrained(Path(path) if folder else path, **options)
+    absent = sorted({*map(str, report["missing_keys"]), *(str(key[0]) for key in report["mismatched_keys"])})
+    encoder = [name for name in absent if name.startswith(f"{model.base_model_prefix}.")]
+    if encoder or (absent and not fresh):
+        lacking = (encoder or absent)[0]
+        raise ModelError(
+            f"{quoted(path)} is no trained masked language model: its weights lack {lacking}, which would be random."
+        )
+    return MaskedModel(model, tokenizer, name=path, fresh=bool(absent))

@@ -1,0 +1,296 @@
+"""Infill: a masked language model writes other words in the place of removed ones.
+
+Every removed word becomes one blank of the masked language model, which reads the rest of the window. With p_k, the
+probabilities of its likeliest words renormalised, and f the model's probability of a label,
+
+    marginal   f(x without i) = sum_k p_k f(x with word k for i)      one word removed: input marginalisation
+    top1       every blank gets its likeliest word
+    top1_excluding_original     the likeliest that is not the word itself
+    sample     a word drawn by p_k
+    auto       marginal where one word is removed, top1 where several are
+
+With several words removed, `marginal` draws `top` texts from the product of the p_k. The original word is among the
+candidates: that it is likely, and so nothing changes, is the point of the paper. Blanks are filled all at once, or from
+left to right, each in sight of the words before it. Each window of a long text is filled by itself. Words that would
+make a row longer than the model reads are cut to the tokens that the removed ones had.
+
+Reference: Kim et al. 2020 (input marginalisation); Pham et al. 2022, sections 2.2 and 2.6.
+Cost: one pass of the masked language model per coalition (left to right: one per blank), and one pass of the model per
+distinct text.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from typing import Literal
+
+import numpy as np
+
+from whylight.core.arrays import Bools, Floats, Ints
+from whylight.core.errors import SettingError
+from whylight.core.registry import remover
+from whylight.core.text import Span
+from whylight.views.batch import Variants
+from whylight.views.filling import Draft, Filler, Likely
+from whylight.views.texts import TextBatch, TextWindow
+from whylight.views.tokens import TokenBatch, TokenWindow
+
+Mode = Literal["auto", "marginal", "top1", "top1_excluding_original", "sample"]
+Order = Literal["at_once", "left_to_right"]
+Words = dict[int, int]
+"""A token of the masked language model for each removed feature."""
+Draws = list[tuple[float, Words]]
+"""Fillings of one coalition with their weights."""
+Candidates = dict[int, tuple[Ints, Floats]]
+"""Tokens that may stand for each removed feature, with probabilities that sum to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """How blanks are filled; see `infill`."""
+
+    mode: Mode
+    top: int
+    threshold: float
+    order: Order
+    fragments: bool
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.top < 1:
+            raise SettingError(f"infill.top must be at least 1, not {self.top}.")
+        if not 0 <= self.threshold < 1:
+            raise SettingError(f"infill.threshold must lie between 0 and 1, not {self.threshold}.")
+
+
+@remover(draws=True, given={"model": "a masked language model: --set infill.model=FOLDER"})
+def infill(  # noqa: PLR0913  one keyword per setting
+    window: TokenWindow | TextWindow,
+    keep: Bools,
+    filler: Filler,
+    *,
+    model: str = "",  # noqa: ARG001  the filler is made of it
+    mode: Mode = "auto",
+    top: int = 10,
+    threshold: float = 0.0,
+    order: Order = "at_once",
+    fragments: bool = False,
+    seed: int = 0,
+) -> Variants:
+    """Let a masked language model write other words in the place of removed ones.
+
+    Args:
+        window: What is read at once.
+        keep: Which features stay, `[coalitions, features]`.
+        filler: The masked language model.
+        model: Its folder or hub id.
+        mode: Which words, and how many fillings of a coalition.
+        top: Candidates for each blank.
+        threshold: The least probability of a candidate; the likeliest is always one.
+        order: Whether blanks are filled at once, or in sight of those before them.
+        fragments: Whether pieces of words are candidates too.
+        seed: Of `sample`, and of `marginal` where several words are removed.
+    """
+    filling = Filling(mode, top, threshold, order, fragments, seed)
+    if isinstance(window, TokenWindow) and not len(window.features):  # a chunk of special tokens
+        return Variants(window.rows(np.tile(window.ids, (len(keep), 1))))
+    texts, spans, places = _stretch(window)
+    removed = ~keep[:, window.features]
+    originals = [texts[span.part][span.start : span.end] for span in spans]
+    draws = _filled(filler, filler.draft(texts, spans), removed, originals, filling)
+    weights, written = _written(draws, removed, filler)
+    if isinstance(window, TextWindow):
+        return Variants(_rewritten(window, written), weights)
+    return Variants(_spliced(window, written, places, filler), weights)
+
+
+def _written(draws: list[Draws], removed: Bools, filler: Filler) -> tuple[Floats | None, list[dict[int, str]]]:
+    """Return the weights of fillings, of which each coalition has as many, and the word for each removed feature."""
+    most = max((len(own) for own in draws), default=1)
+    weights = np.asarray([[weight for weight, _ in own] + [0.0] * (most - len(own)) for own in draws])
+    written = []
+    for own, row in zip(draws, removed, strict=True):
+        nothing = dict.fromkeys(np.flatnonzero(row).tolist(), "")  # what the masked language model cannot read is gone
+        told = [nothing | {feature: filler.word(token) for feature, token in words.items()} for _, words in own]
+        written += told + told[:1] * (most - len(own))
+    return (weights if most > 1 else None), written
+
+
+def _stretch(window: TokenWindow | TextWindow) -> tuple[list[str], list[Span], list[Span]]:
+    """Return the texts of a window from its first word to its last, where its words are there, and where in all."""
+    whole = (window.text,) if isinstance(window, TextWindow) else window.texts
+    places = [window.spans[feature] for feature in window.features]
+    texts, moved, parts = [], [Span(0, 0, 0)] * len(places), sorted({span.part for span in places})
+    for number, part in enumerate(parts):
+        own = [i for i, span in enumerate(places) if span.part == part]
+        start, end = min(places[i].start for i in own), max(places[i].end for i in own)
+        texts.append(whole[part][start:end])
+        for i in own:
+            moved[i] = Span(number, places[i].start - start, places[i].end - start)
+    return texts, moved, places
+
+
+def _filled(filler: Filler, draft: Draft, removed: Bools, words: list[str], filling: Filling) -> list[Draws]:
+    """Return the fillings of each coalition."""
+    asked = partial(_candidates, filler, draft, words, filling)
+    if filling.order == "at_once":
+        every = [np.flatnonzero(row).tolist() for row in removed]
+        return [_draws(own, row, filling) for own, row in zip(asked(removed, every), removed, strict=True)]
+    state: list[Draws] = [[(1.0, {})] for _ in removed]
+    for step in range(int(removed.sum(axis=1).max(initial=0))):
+        turn = {i: int(np.flatnonzero(row)[step]) for i, row in enumerate(removed) if row.sum() > step}
+        drafts = [(i, draw) for i in turn for draw in range(len(state[i]))]
+        known = [state[i][draw][1] for i, draw in drafts]
+        found = asked(removed[[i for i, _ in drafts]], [[turn[i]] for i, _ in drafts], known)
+        for (i, draw), own in zip(drafts, found, strict=True):
+            for feature, chosen in own.items():
+                _write(state[i], draw, feature, chosen, removed[i], filling)
+    return state
+
+
+def _candidates(  # noqa: PLR0913, PLR0917  one parameter per fact
+    filler: Filler,
+    draft: Draft,
+    words: list[str],
+    filling: Filling,
+    removed: Bools,
+    wanted: list[list[int]],
+    known: list[Words] | None = None,
+) -> list[Candidates]:
+    """Return what may stand for the wanted features of each row, of which some others may be known already."""
+    found: list[Candidates] = [{} for _ in wanted]
+    for number, window in enumerate(draft.windows):
+        here = [[feature for feature in own if draft.best[feature] == number] for own in wanted]
+        rows = [i for i, own in enumerate(here) if own]
+        if not rows:
+            continue
+        batch, places = _blanked(window, removed[rows], filler.mask, known and [known[i] for i in rows])
+        blanks = [np.asarray([where[f] for f in here[i]]) for i, where in zip(rows, places, strict=True)]
+        likely = filler.likely(batch, blanks, top=filling.top + 1, fragments=filling.fragments)
+        for i, one in zip(rows, likely, strict=True):
+            for place, feature in enumerate(here[i]):
+                found[i][feature] = _chosen(filler, one, place, words[feature], filling)
+    return found
+
+
+def _write(state: Draws, draw: int, feature: int, chosen: tuple[Ints, Floats], row: Bools, filling: Filling) -> None:
+    """Write a word into one draw; at the first word of a coalition this may make several of it."""
+    weight, words = state[draw]
+    if words or draw:
+        token = _one_of(chosen, filling, row, draw, feature) if _is_drawn(filling, row) else int(chosen[0][0])
+        state[draw] = (weight, {**words, feature: token})
+        return
+    state[:] = [(own, {feature: one[feature]}) for own, one in _draws({feature: chosen}, row, filling)]
+
+
+def _is_drawn(filling: Filling, row: Bools) -> bool:
+    """Say whether words are drawn at random, rather than taken by rank."""
+    return filling.mode == "sample" or (filling.mode == "marginal" and row.sum() > 1)
+
+
+def _blanked(
+    window: TokenWindow, removed: Bools, mask: int, known: list[Words] | None = None
+) -> tuple[TokenBatch, list[dict[int, int]]]:
+    """Return rows with one blank for each removed word, or a word that is known, and where those stand."""
+    content = window.feature >= 0
+    first = np.zeros(len(window.ids), dtype=bool)
+    first[np.unique(window.feature, return_index=True)[1]] = True
+    rows, types, places = [], [], []
+    for number, row in enumerate(removed):
+        gone = content & np.concatenate([row, [False]])[window.feature]
+        stays = ~gone | (gone & first)
+        ids = np.where(gone, mask, window.ids)
+        for feature, token in (known[number] if known else {}).items():
+            ids[gone & (window.feature == feature)] = token
+        rows.append(ids[stays])
+        types.append(window.types[stays])
+        blanks = np.flatnonzero((gone & first)[stays])
+        places.append(dict(zip(window.feature[gone & first].tolist(), blanks.tolist(), strict=True)))
+    return _padded(rows, types), places
+
+
+def _chosen(filler: Filler, likely: Likely, place: int, word: str, filling: Filling) -> tuple[Ints, Floats]:
+    """Return the words that may stand in a blank, with probabilities that sum to 1."""
+    tokens, probabilities = likely.tokens[place], likely.probabilities[place]
+    if filling.mode == "top1_excluding_original":
+        other = np.asarray([filler.word(int(token)).casefold() != word.casefold() for token in tokens])
+        tokens, probabilities = (tokens[other], probabilities[other]) if other.any() else (tokens, probabilities)
+    tokens, probabilities = tokens[: filling.top], probabilities[: filling.top]
+    likely_enough = probabilities >= min(filling.threshold, float(probabilities[0]))
+    tokens, probabilities = tokens[likely_enough], probabilities[likely_enough]
+    return tokens, probabilities / probabilities.sum()
+
+
+def _draws(found: Candidates, row: Bools, filling: Filling) -> Draws:
+    """Return the fillings of a coalition, by the candidates for each of its blanks."""
+    if not found:
+        return [(1.0, {})]
+    several = int(row.sum()) > 1
+    if filling.mode == "marginal" or (filling.mode == "auto" and not several):
+        if not several:
+            ((feature, (tokens, weights)),) = found.items()
+            return [(float(w), {feature: int(token)}) for token, w in zip(tokens, weights, strict=True)]
+        return [
+            (1 / filling.top, {f: _one_of(own, filling, row, draw, f) for f, own in found.items()})
+            for draw in range(filling.top)
+        ]
+    if filling.mode == "sample":
+        return [(1.0, {f: _one_of(own, filling, row, 0, f) for f, own in found.items()})]
+    return [(1.0, {feature: int(tokens[0]) for feature, (tokens, _) in found.items()})]
+
+
+def _one_of(chosen: tuple[Ints, Floats], filling: Filling, row: Bools, draw: int, feature: int) -> int:
+    """Draw a candidate; the same coalition has the same draws, alone and in company."""
+    name = blake2b(np.packbits(row).tobytes() + f"{filling.seed} {draw} {feature}".encode(), digest_size=8).digest()
+    at = np.random.default_rng(int.from_bytes(name)).random()
+    tokens, weights = chosen
+    return int(tokens[min(int(np.searchsorted(np.cumsum(weights), at, side="right")), len(tokens) - 1)])
+
+
+def _rewritten(window: TextWindow, fillings: list[dict[int, str]]) -> TextBatch:
+    """Write words into the text."""
+    texts = []
+    for own in fillings:
+        position, pieces = 0, []
+        for number, span in enumerate(window.spans):
+            if number in own:
+                pieces += [window.text[position : span.start], own[number]]
+                position = span.end
+        texts.append("".join([*pieces, window.text[position:]]))
+    return TextBatch(tuple(texts))
+
+
+def _spliced(window: TokenWindow, fillings: list[dict[int, str]], places: list[Span], filler: Filler) -> TokenBatch:
+    """Put the tokens of words into the row, in the place of the tokens of removed ones."""
+    features, limit = window.features, window.chunk_size or filler.limit
+    own = {int(feature): np.flatnonzero(window.feature == feature) for feature in features}
+    rows, types = [], []
+    for filled in fillings:
+        spelled = {}
+        for number, word in filled.items():
+            span = places[number]
+            before = window.texts[span.part][max(0, span.start - 1) : span.start]
+            spelled[int(features[number])] = filler.spelled(word, before)
+        longer = sum(len(ids) - len(own[feature]) for feature, ids in spelled.items())
+        if limit is not None and len(window.ids) + longer > limit:
+            spelled = {feature: ids[: len(own[feature])] for feature, ids in spelled.items()}
+        counts = np.ones(len(window.ids), dtype=np.int64)
+        for feature, ids in spelled.items():
+            counts[own[feature]] = 0
+            counts[own[feature][0]] = len(ids)
+        row = np.repeat(window.ids, counts)
+        starts = np.cumsum(counts) - counts
+        for feature, ids in spelled.items():
+            start = starts[own[feature][0]]
+            row[start : start + len(ids)] = ids
+        rows.append(row)
+        types.append(np.repeat(window.types, counts))
+    return _padded(rows, types)
+
+
+def _padded(rows: list[Ints], types: list[Ints]) -> TokenBatch:
+    lengths = np.asarray([len(row) for row in rows], dtype=np.int64)
+    width = int(lengths.max(initial=0))
+    wide = [np.asarray([np.pad(one, (0, width - len(one))) for one in some]) for some in (rows, types)]
+    shape = (len(rows), width)
+    return TokenBatch(wide[0].reshape(shape), wide[1].reshape(shape), lengths)
