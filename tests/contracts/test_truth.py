@@ -106,9 +106,9 @@ def test_the_token_that_a_sequence_to_sequence_model_reads_is_never_put_in_or_ta
     clf = zoo.load(zoo.model(name), zoo.tokenizer())
     ends = int((quick.encode(clf, LONG).windows[0].ids == clf.model.config.eos_token_id).sum())
     for remover in clf.removers:
-        window = quick.encode(clf, LONG).windows[0]
+        encoded = quick.encode(clf, LONG)
         removal = chosen_removal(clf, remover, masked.given(remover))
-        rows = removal(window, np.zeros((1, 30), dtype=bool)).batch
+        rows = removal(encoded.windows[0], np.zeros((1, encoded.n_features), dtype=bool)).batch
         assert int((rows.ids[0, : rows.lengths[0]] == clf.model.config.eos_token_id).sum()) == ends
     clf.model.config.eos_token_id = clf.tokenizer.unk_token_id
     assert "unk" not in clf.network._find_replacements()
