@@ -1,4 +1,4 @@
-"""What trainings of classifiers and of attribution networks share: Hugging Face's trainer, with terms for a loss.
+"""What trainings of classifiers, attribution networks and language models share: Hugging Face's trainer, with terms.
 
 It keeps checkpoints, resumption, devices and precision; terms are logged as means since the last time, gradients are
 averaged over processes, and each batch holds texts of similar length.
@@ -7,17 +7,87 @@ averaged over processes, and each batch holds texts of similar length.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import Trainer
+from transformers import PrinterCallback, Trainer, TrainingArguments
 
 from whylight.core.errors import ModelError
 from whylight.training import processes
 from whylight.training.batches import LengthSampler
 from whylight.training.folder import saving
+
+LOGGED = 10
+"""Steps between two records of the terms, or an epoch where that is shorter."""
+WARM_UP = 0.1
+"""Share of the steps in which the learning rate rises, where it does."""
+
+
+class Numbers(Protocol):
+    """What recipes of all trainings say."""
+
+    @property
+    def epochs(self) -> int:
+        """Passes over the texts."""
+
+    @property
+    def learning_rate(self) -> float:
+        """At its highest."""
+
+    @property
+    def batch_size(self) -> int:
+        """Items in an update."""
+
+    @property
+    def seed(self) -> int:
+        """Of everything random."""
+
+
+def arguments(
+    recipe: Numbers,
+    checkpoints: Path | None,
+    *,
+    items: int,
+    micro_batch: int | None = None,
+    **own: Any,  # noqa: ANN401  the library's own
+) -> TrainingArguments:
+    """Say to Hugging Face's trainer what all trainings have in common.
+
+    Args:
+        recipe: The numbers.
+        checkpoints: Where checkpoints go, the best of which is taken in the end; without it, none is kept.
+        items: How many items an epoch has.
+        micro_batch: Items that go through the model at once; a batch without it.
+        **own: What this training adds, such as `weight_decay`.
+    """
+    micro, parts = processes.parts_of(recipe.batch_size, micro_batch)
+    kept = checkpoints is not None
+    return TrainingArguments(
+        output_dir=str(checkpoints) if kept else None,
+        num_train_epochs=recipe.epochs,
+        learning_rate=recipe.learning_rate,
+        per_device_train_batch_size=micro,
+        per_device_eval_batch_size=micro,
+        gradient_accumulation_steps=parts,
+        use_cpu=not torch.accelerator.is_available(),
+        seed=recipe.seed,
+        eval_strategy="epoch",
+        save_strategy="epoch" if kept else "no",
+        save_total_limit=2,
+        load_best_model_at_end=kept,
+        metric_for_best_model="selection",
+        greater_is_better=False,
+        logging_strategy="steps",
+        logging_steps=min(LOGGED, max(1, items // recipe.batch_size)),
+        logging_nan_inf_filter=False,
+        remove_unused_columns=False,
+        report_to=[],
+        dataloader_pin_memory=torch.cuda.is_available(),
+        disable_tqdm=True,
+        **own,
+    )
 
 
 class TermTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped for us
@@ -32,6 +102,7 @@ class TermTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped for
 
     def __init__(self, *, batch_size: int, **options: Any) -> None:  # noqa: ANN401  the library's own
         super().__init__(**options)
+        self.remove_callback(PrinterCallback)  # the bar says it all
         self._batch_size = batch_size
         self._sums: dict[str, float] = defaultdict(float)
         self._counts: dict[str, int] = defaultdict(int)

@@ -14,9 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors.torch import load_file
-from transformers import PrinterCallback, TrainingArguments
 
 from whylight.core.errors import InputError, SettingError
 from whylight.core.identity import Identity
@@ -29,12 +27,12 @@ from whylight.models.contents import model_contents
 from whylight.models.fitting import new_attributor, token_network
 from whylight.models.load import load
 from whylight.models.quiet import quiet
-from whylight.training import processes
+from whylight.training.base import arguments
 from whylight.training.fitting import AttributionTrainer, FitItem, FitRecipe, FitTexts, fit_recipe, with_weights
 from whylight.training.folder import CHECKPOINTS, claimed_by_one, interruptible, last_checkpoint, mark_started
 from whylight.training.progress import ProgressBar
 from whylight.training.result import Trained, finish_best, finished
-from whylight.training.train import LOGGED, require_libraries
+from whylight.training.train import require_libraries
 from whylight.views.attributed import Measure, measure_named
 from whylight.views.classifier import Classifier
 
@@ -195,47 +193,22 @@ def make_trainer(
         for parameter in network.network.embedding_parameters():
             parameter.requires_grad_(False)  # noqa: FBT003  torch's own signature
     shown = asked.progress and checkpoints is not None
-    trainer = AttributionTrainer(
+    return AttributionTrainer(
         network,
         asked.texts,
         measures,
         batch_size=recipe.batch_size,
-        args=_arguments(recipe, checkpoints, texts=len(items[0])),
+        args=arguments(
+            recipe,
+            checkpoints,
+            items=len(items[0]),
+            micro_batch=recipe.micro_batch,
+            weight_decay=0.01,
+            max_grad_norm=0.0,  # gradients are not clipped
+        ),
         train_dataset=items[0],
         eval_dataset=items[1],
         callbacks=[ProgressBar(tuple(measures))] if shown else [],
-    )
-    trainer.remove_callback(PrinterCallback)  # the bar says it all
-    return trainer
-
-
-def _arguments(recipe: FitRecipe, checkpoints: Path | None, *, texts: int) -> TrainingArguments:
-    micro, parts = processes.parts_of(recipe.batch_size, recipe.micro_batch)
-    kept = checkpoints is not None
-    return TrainingArguments(
-        output_dir=None if checkpoints is None else str(checkpoints),
-        num_train_epochs=recipe.epochs,
-        learning_rate=recipe.learning_rate,
-        weight_decay=0.01,
-        max_grad_norm=0.0,  # gradients are not clipped
-        per_device_train_batch_size=micro,
-        per_device_eval_batch_size=micro,
-        gradient_accumulation_steps=parts,
-        use_cpu=not torch.accelerator.is_available(),
-        seed=recipe.seed,
-        eval_strategy="epoch",
-        save_strategy="epoch" if kept else "no",
-        save_total_limit=2,
-        load_best_model_at_end=kept,
-        metric_for_best_model="selection",
-        greater_is_better=False,
-        logging_strategy="steps",
-        logging_steps=min(LOGGED, max(1, texts // recipe.batch_size)),
-        logging_nan_inf_filter=False,
-        remove_unused_columns=False,
-        report_to=[],
-        dataloader_pin_memory=False,
-        disable_tqdm=True,
     )
 
 

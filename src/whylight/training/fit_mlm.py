@@ -20,7 +20,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
-from transformers import PrinterCallback, TrainingArguments
 
 from whylight.core.errors import SettingError, unknown
 from whylight.core.identity import Identity
@@ -28,14 +27,14 @@ from whylight.data.dataset import Dataset
 from whylight.models.contents import model_contents
 from whylight.models.masked import MaskedModel, read_masked, states_at
 from whylight.models.quiet import quiet
-from whylight.training.base import TermTrainer
+from whylight.training.base import WARM_UP, TermTrainer, arguments
 from whylight.training.fit import check_texts
 from whylight.training.fitting import settings_of
 from whylight.training.folder import CHECKPOINTS, claimed_by_one, interruptible, last_checkpoint, mark_started
 from whylight.training.hiding import Hiding, stretches
 from whylight.training.progress import ProgressBar
 from whylight.training.result import Trained, finish_best, finished
-from whylight.training.train import LOGGED, require_libraries
+from whylight.training.train import require_libraries
 
 FRESH = "its head is new: the folder holds an encoder alone"
 
@@ -185,43 +184,14 @@ def _trainer(
     tokenizer = start.tokenizer
     limit = min(recipe.max_tokens, start.limit)
     items = [stretches(one, tokenizer, limit=limit) for one in (data, dev)]
-    trainer = MlmTrainer(
+    return MlmTrainer(
         model=start.model,
         batch_size=recipe.batch_size,
-        args=_arguments(recipe, checkpoints, stretches=len(items[0])),
+        args=arguments(recipe, checkpoints, items=len(items[0]), warmup_steps=WARM_UP, weight_decay=0.01),
         train_dataset=items[0],
         eval_dataset=items[1],
         data_collator=Hiding(
             int(tokenizer.mask_token_id), tokenizer.pad_token_id or 0, len(tokenizer), recipe.hidden_share
         ),
         callbacks=[ProgressBar(("masked_accuracy",))] if progress else [],
-    )
-    trainer.remove_callback(PrinterCallback)  # the bar says it all
-    return trainer
-
-
-def _arguments(recipe: MlmRecipe, checkpoints: Path, *, stretches: int) -> TrainingArguments:
-    return TrainingArguments(
-        output_dir=str(checkpoints),
-        num_train_epochs=recipe.epochs,
-        learning_rate=recipe.learning_rate,
-        warmup_steps=0.1,  # a share of all steps
-        weight_decay=0.01,
-        per_device_train_batch_size=recipe.batch_size,
-        per_device_eval_batch_size=recipe.batch_size,
-        use_cpu=not torch.accelerator.is_available(),
-        seed=recipe.seed,
-        eval_strategy="epoch",
-        save_strategy="epoch",
-        save_total_limit=2,
-        load_best_model_at_end=True,
-        metric_for_best_model="selection",
-        greater_is_better=False,
-        logging_strategy="steps",
-        logging_steps=min(LOGGED, max(1, stretches // recipe.batch_size)),
-        logging_nan_inf_filter=False,
-        remove_unused_columns=False,
-        report_to=[],
-        dataloader_pin_memory=False,
-        disable_tqdm=True,
     )

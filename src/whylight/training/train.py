@@ -12,9 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
-import torch
 from torch.utils.data import DataLoader
-from transformers import PrinterCallback, TrainerCallback, TrainingArguments
+from transformers import TrainerCallback, TrainingArguments
 
 from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.core.identity import Identity
@@ -25,7 +24,7 @@ from whylight.models.contents import model_contents
 from whylight.models.prepare import Architecture, Prepared, prepare
 from whylight.models.quiet import quiet
 from whylight.models.trainable import network
-from whylight.training import processes
+from whylight.training.base import WARM_UP, arguments
 from whylight.training.batches import Collator, check_labels, make_items
 from whylight.training.combine import Multiplier
 from whylight.training.folder import CHECKPOINTS, claimed_by_one, interruptible, last_checkpoint, mark_started
@@ -38,8 +37,6 @@ from whylight.training.trainer import ReasonTrainer, chosen_by
 
 PATIENCE = {False: 5, True: 3}
 """Epochs without a better checkpoint, for one label a text and for several."""
-LOGGED = 10
-"""Steps between two records of the terms, or an epoch where that is shorter."""
 
 
 def train(  # noqa: PLR0913  the public call: every argument but three is optional and named
@@ -198,7 +195,7 @@ def _trainer(
         teacher = network(frozen, mask_id=mask)
     encoded = [make_items(one, tokenizer, names=data.label_names, limit=prepared.limit) for one in (data, dev)]
     callbacks: list[TrainerCallback] = [Multiplier(recipe.multiplier_rate), Stopping(recipe.patience or 1)]
-    trainer = ReasonTrainer(
+    return ReasonTrainer(
         recipe,
         mask_id=mask,
         teacher=teacher,
@@ -209,8 +206,6 @@ def _trainer(
         data_collator=Collator(tokenizer.pad_token_id or 0, len(data.label_names), data.multi_label),
         callbacks=[*callbacks, *([ProgressBar()] if progress else [])],
     )
-    trainer.remove_callback(PrinterCallback)  # the bar says it all
-    return trainer
 
 
 def _settled(trainer: ReasonTrainer) -> dict[str, Any]:
@@ -227,33 +222,15 @@ def _settled(trainer: ReasonTrainer) -> dict[str, Any]:
 
 
 def _arguments(recipe: Recipe, checkpoints: Path, *, texts: int) -> TrainingArguments:
-    micro, parts = processes.parts_of(recipe.batch_size, recipe.micro_batch)
-    return TrainingArguments(
-        output_dir=str(checkpoints),
-        num_train_epochs=recipe.epochs,
-        learning_rate=recipe.learning_rate,
-        warmup_steps=0.1,  # a share of all steps
+    return arguments(
+        recipe,
+        checkpoints,
+        items=texts,
+        micro_batch=recipe.micro_batch,
+        warmup_steps=WARM_UP,
         weight_decay=0.0,
         max_grad_norm=1.0,
-        per_device_train_batch_size=micro,
-        per_device_eval_batch_size=micro,
-        gradient_accumulation_steps=parts,
         bf16=recipe.precision == "bfloat16",
-        use_cpu=not torch.accelerator.is_available(),
-        seed=recipe.seed,
-        eval_strategy="epoch",
-        save_strategy="epoch",
-        save_total_limit=2,
-        load_best_model_at_end=True,
-        metric_for_best_model="selection",
-        greater_is_better=False,
-        logging_strategy="steps",
-        logging_steps=min(LOGGED, max(1, texts // recipe.batch_size)),
-        logging_nan_inf_filter=False,
         restore_callback_states_from_checkpoint=True,
-        remove_unused_columns=False,
         label_names=["labels"],
-        report_to=[],
-        dataloader_pin_memory=torch.cuda.is_available(),
-        disable_tqdm=True,
     )
