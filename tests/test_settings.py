@@ -54,6 +54,18 @@ def test_what_a_dot_cannot_mean_is_refused_with_what_exists(clf: Any, name: str,
         wl.explain(clf, TEXT, method=["lime", "occlusion"], **{name: 20})
 
 
+def test_a_setting_of_a_method_does_not_change_a_metric_of_the_same_word() -> None:
+    both = [METHODS["integrated_gradients"], METHODS["marc"], METRICS["aopc_sufficiency"]]
+    with pytest.raises(
+        SettingError, match=r"'marc' and the metric 'aopc_sufficiency': say which, marc.steps=... or aop"
+    ):
+        share_settings(both, {"steps": 8})
+    addressed = share_settings(both, {"integrated_gradients.steps": 8})
+    assert [own["steps"] for own in addressed] == [8, *(one.settings["steps"].default for one in both[1:])]
+    assert [own["steps"] for own in share_settings(both[:2], {"steps": 8})] == [8, 8]
+    assert share_settings(both[2:], {"steps": 8})[0]["steps"] == 8
+
+
 def test_values_of_one_method_are_checked_like_any_other(clf: Any) -> None:
     with pytest.raises(SettingError, match="whole number"):
         wl.explain(clf, TEXT, method="lime", **{"lime.samples": "many"})

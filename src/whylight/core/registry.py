@@ -69,6 +69,7 @@ class Spec:
         consumes: Types of its positional parameters.
         settings: Its keyword-only parameters by name.
         facts: What the decorator declared, e.g. `signed`.
+        kind: What it is, e.g. `"method"`.
         together: Whether it takes several of what it consumes at once: its first parameter is a `Sequence`.
     """
 
@@ -77,6 +78,7 @@ class Spec:
     consumes: tuple[Any, ...]
     settings: Mapping[str, Setting]
     facts: Mapping[str, Any]
+    kind: str
     together: bool = False
 
     @property
@@ -118,7 +120,7 @@ class Registry:
         consumes = tuple(hints[p.name] for p in positional)
         together = bool(consumes) and get_origin(consumes[0]) is Sequence
         consumes = get_args(consumes[0]) if together else consumes
-        self._specs[name] = Spec(name, function, consumes, settings, facts, together)
+        self._specs[name] = Spec(name, function, consumes, settings, facts, self.kind, together)
 
     def __getitem__(self, name: str) -> Spec:
         load_plugins(self._package)

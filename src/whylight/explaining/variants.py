@@ -101,7 +101,8 @@ def share_settings(specs: Sequence[Spec], given: Mapping[str, object]) -> list[d
 
     Args:
         specs: Methods, metrics or objectives.
-        given: Values by `NAME`, for each that has such a setting, or by `OWNER.NAME`, for one, before the former.
+        given: Values by `NAME`, for each that has such a setting, if all of these are methods or all are metrics, or by
+            `OWNER.NAME`, for one, before the former.
     """
     return [spec.complete_settings(own) for spec, own in zip(specs, _given_to_each(specs, given), strict=True)]
 
@@ -117,6 +118,7 @@ def _given_to_each(specs: Sequence[Spec], given: Mapping[str, object]) -> list[d
         if not dot:
             if name not in known:
                 raise unknown(f"setting of {' or '.join(map(repr, by_name))}", name, known)
+            _check_one_meaning(name, specs)
             general[name] = value
         elif owner not in by_name:
             raise SettingError(f"'{name}' is about '{owner}', which is not asked for; asked for: {', '.join(by_name)}.")
@@ -128,6 +130,15 @@ def _given_to_each(specs: Sequence[Spec], given: Mapping[str, object]) -> list[d
         {name: value for name, value in general.items() if name in spec.settings} | specific[spec.name]
         for spec in specs
     ]
+
+
+def _check_one_meaning(name: str, specs: Sequence[Spec]) -> None:
+    """Refuse a setting of a method that is one of a metric too: it would change what is measured, unasked."""
+    owners = {spec.kind: spec for spec in specs if name in spec.settings}
+    if len(owners) > 1:
+        said = " and ".join(f"the {kind} '{spec.name}'" for kind, spec in owners.items())
+        examples = " or ".join(f"{spec.name}.{name}=..." for spec in owners.values())
+        raise SettingError(f"'{name}' is a setting of {said}: say which, {examples}")
 
 
 def _layer_count(classifier: Classifier) -> int:
