@@ -154,7 +154,10 @@ def test_the_receipt_names_what_was_done(method: str) -> None:
     assert receipt.class_specific == spec.facts["class_specific"]
     gap = abs((receipt.completeness_gap or (0.0,))[0])
     large = gap > 0.05 * np.abs(explanation.scores).sum()
-    assert len(receipt.notes) == int(large) + len(fewer)  # a gap is small, or said in words; so is an early end
+    unused = [note for note in receipt.notes if note.endswith("it does not use the remover 'unk'")]
+    assert bool(unused) == (not spec.consumes[0].removes)
+    # a gap is small, or said in words; so is an early end
+    assert len(receipt.notes) == int(large) + len(fewer) + len(unused)
 
 
 def test_log_odds_say_that_they_are_clipped() -> None:

@@ -208,6 +208,18 @@ def test_the_checks_of_the_package_pass(folder: Path) -> None:
         check_remover("infill", settings={"model": str(folder), **settings})
 
 
+@pytest.mark.parametrize("method", ["saliency", "attention"])
+def test_a_method_that_removes_nothing_says_so_and_explains_what_it_always_does(method: str, folder: Path) -> None:
+    clf = quick.classifier("bert")
+    plain = explain(clf, TEXT, method=method)
+    asked = explain(clf, TEXT, method=method, remover="infill", **{"infill.model": str(folder)})
+    assert (asked.provenance.score, asked.provenance.remover) == (plain.provenance.score, None)
+    np.testing.assert_array_equal(asked.scores, plain.scores)
+    (note,) = set(asked.provenance.notes) - set(plain.provenance.notes)
+    assert note == f"'{method}' removes no features: it does not use the remover 'infill'"
+    assert not any("does not use" in one for one in run(clf, TEXT, **{"infill.model": str(folder)}).provenance.notes)
+
+
 def test_a_function_from_texts_has_it_too(folder: Path) -> None:
     seen: list[str] = []
 

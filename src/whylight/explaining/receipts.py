@@ -15,7 +15,7 @@ from whylight.core.registry import Spec
 from whylight.explaining.apply import Applied, apply_together, large_gaps
 from whylight.explaining.case import Case
 from whylight.explaining.options import Options, removal_of
-from whylight.explaining.removing import score_for
+from whylight.explaining.removing import removes, score_for
 from whylight.views.classifier import Request
 
 
@@ -73,6 +73,8 @@ def _asked(case: Case, spec: Spec, options: Options) -> _Question:
     removal = removal_of(case.classifier, options)
     space = score_for(spec, case.classifier, options.score, removal)
     targets, notes = case.targets(options.target)
+    if options.remover is not None and not removes(spec):
+        notes = [*notes, f"'{spec.name}' removes no features: it does not use the remover '{options.remover}'"]
     return _Question(case, Request(targets, space, options.pieces, removal=removal, cache=case.cache), notes)
 
 

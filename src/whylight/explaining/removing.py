@@ -56,9 +56,10 @@ def score_for(spec: Spec, classifier: Classifier, asked: ScoreSpace | None, remo
         spec: The method.
         classifier: The classifier.
         asked: What the user said, if anything.
-        removal: What "removed" means.
+        removal: What "removed" means; to a method that removes nothing, it says nothing about the score.
     """
     known: tuple[ScoreSpace, ...] = spec.facts["scores"]
+    removal = removal if removes(spec) else replace(removal, draws=False)
     if asked is None and known:
         there = [s for s in known if s in classifier.score_spaces and not (removal.draws and s in OF_LOGITS)]
         if not there:
@@ -69,6 +70,11 @@ def score_for(spec: Spec, classifier: Classifier, asked: ScoreSpace | None, remo
         use = " or ".join(f"--score {one}" for one in known)
         raise IncompatibleError(f"'{spec.name}' does not explain the score '{space}'; use {use}.")
     return space
+
+
+def removes(spec: Spec) -> bool:
+    """Say whether a method looks at inputs with features removed."""
+    return bool(spec.consumes[0].removes)
 
 
 def remover_settings(

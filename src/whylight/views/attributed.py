@@ -85,6 +85,7 @@ class AttributedView(View):
     """
 
     joined = "whole"
+    removes = True
 
     def __init__(self, encoded: Encoded, request: Request, model: AttributedModel) -> None:
         self.encoded, self.request, self.model = encoded, request, model

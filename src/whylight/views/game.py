@@ -27,6 +27,8 @@ class Game(View):
         meter: Where passes are counted.
     """
 
+    removes = True
+
     def __init__(
         self,
         value: Callable[[Bools], Floats],

@@ -20,11 +20,13 @@ class View:
 
     Attributes:
         joined: How a document in several windows is put together from such views.
+        removes: Whether it looks at the model with features removed, by the remover that is asked for.
         vouches: Whether methods on it work if it is right; else each is tried before it is said to work.
         class_specific: Whether what is seen differs from target to target, whatever a method declares of itself.
     """
 
     joined: ClassVar[Joined] = "whole"
+    removes: ClassVar[bool] = False
     vouches: ClassVar[bool] = True
     class_specific: bool = False
 
