@@ -55,6 +55,7 @@ def campaign(scale: float, seed: int) -> Outcome:
         next(iter(model.parameters())).requires_grad_(requires_grad=False)
         both = [load(model, tokenizer), load(model, tokenizer)]
         methods = [method for method, reason in wl.compatible(both[0]).items() if reason is None]
+        methods = methods if scale >= 1 else methods[::2]
         before = quick.snapshot(model)
         alone = {method: [quick.run(both[0], text, method) for text in inputs] for method in methods}
         for method in methods:

@@ -3,7 +3,9 @@
 import gc
 import os
 import sys
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -35,3 +37,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Leave what was imported out of every later collection of garbage: each training asks for one, and it is long."""
     gc.freeze()
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command line in this process; returns exit code, standard output and standard error.
+
+    The bundled model is read and tried once, not by every command.
+    """
+    from whylight.cli.main import run  # noqa: PLC0415  who hands out the tests to others needs none of it
+    from whylight.models import load as loading  # noqa: PLC0415
+
+    read = loading.load
+
+    def load(model: Any = None, **options: Any) -> Any:
+        return _bundled(read) if model is None and not any(options.values()) else read(model, **options)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["whylight", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            run()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    monkeypatch.setattr(loading, "load", load)
+    return call
+
+
+@cache
+def _bundled(read: Any) -> Any:
+    return read()

@@ -9,24 +9,9 @@ from typing import Any
 import pytest
 
 import tiny
-from whylight.cli.main import run
 
 SHOWN = "A gripping, moving film, though the ending drags."
 SPOKEN_AGAINST = {"ending", "drags"}
-
-
-@pytest.fixture
-def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run a command line in this process; returns exit code, standard output and standard error."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["whylight", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            run()
-        out, err = capsys.readouterr()
-        return int(stopped.value.code or 0), out, err
-
-    return call
 
 
 @pytest.fixture(scope="module")

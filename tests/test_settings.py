@@ -8,7 +8,6 @@ import pytest
 
 import quick
 import whylight as wl
-from test_cli import cli  # noqa: F401  a fixture
 from whylight.core.errors import SettingError, WhylightError
 from whylight.core.registry import METHODS, METRICS, OBJECTIVES
 from whylight.explaining.variants import share_settings
@@ -119,7 +118,7 @@ def test_a_seed_of_one_method_would_make_variants_alike(clf: Any) -> None:
             evaluate_several({"tiny": lambda: clf}, data, question, seeds=2, progress=False)
 
 
-def test_the_command_line_takes_them(cli: Any) -> None:  # noqa: F811
+def test_the_command_line_takes_them(cli: Any) -> None:
     methods = ("--method", "lime", "--method", "gradient_shap")
     asked = (*methods, "--set", "samples=30", "--set", "lime.samples=20", "--format", "json")
     rows = [json.loads(line) for line in cli("explain", TEXT, *asked)[1].splitlines()]

@@ -37,7 +37,14 @@ def cases() -> list[tuple[str, str | None]]:
     return [*((text, None) for text in TEXTS), PAIR]
 
 
-@pytest.mark.parametrize(("architecture", "title"), [(kind, title) for kind in tiny.EVERY for title in TITLES])
+@pytest.mark.parametrize(
+    ("architecture", "title"),
+    [
+        pytest.param(kind, title, marks=[pytest.mark.slow] if kind in tiny.RELATIVES else [])
+        for kind in tiny.EVERY
+        for title in TITLES
+    ],
+)
 def test_it_keeps_its_promise(architecture: str, title: str) -> None:
     dict(classifier_checks(quick.classifier(architecture, num_labels=3)))[title]()
 

@@ -1,7 +1,6 @@
 """Metrics over all words by name: from Python and the command line, through folder, report and several models."""
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 
 import whylight as wl
-from whylight.cli.main import run as command_line
 from whylight.core.arrays import Floats
 from whylight.core.errors import InputError, SettingError
 from whylight.core.marked import MarkedCorpus, MarkedPair
@@ -172,11 +170,9 @@ def test_the_report_shows_named_metrics_with_their_settings(
         assert ("Best and worst texts" in html) == (name == "both")
 
 
-def test_comparing_text_by_text_needs_scores_of_texts(
-    classifier: Any, data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_comparing_text_by_text_needs_scores_of_texts(classifier: Any, data: Dataset, tmp_path: Path, cli: Any) -> None:
     wl.evaluate(classifier, data, methods=["occlusion"], metrics=["corpus_auprc"], out=tmp_path)
-    code, _, said = _cli(monkeypatch, capsys, "compare", str(tmp_path), "--method", "occlusion", "--against", "random")
+    code, _, said = cli("compare", str(tmp_path), "--method", "occlusion", "--against", "random")
     assert code == 2
     assert "no run with scores of single texts to compare" in " ".join(said.split())
 
@@ -224,22 +220,12 @@ def test_a_new_metric_of_pairs_is_one_function(classifier: Any, data: Dataset, t
     assert "<dt>places</dt><dd><bdi>2</bdi></dd>" in run_page.run_page(tmp_path)
 
 
-def _cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[Any, str, str]:
-    monkeypatch.setattr(sys, "argv", ["whylight", *arguments])
-    with pytest.raises(SystemExit) as stopped:
-        command_line()
-    said = capsys.readouterr()
-    return stopped.value.code, said.out, said.err
-
-
-def test_the_command_line_takes_them_by_name_with_settings(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_takes_them_by_name_with_settings(cli: Any) -> None:
     asked = ("evaluate", "--data", "planted:", "--sample", "6", "--method", "saliency", "--metric", "corpus_auprc")
     more = ("--metric", "micro_f1", "--tune", "dev", "--tune-sample", "4", "--format", "json")
     figures = []
     for settings in ((), ("--set", "corpus_auprc.published=true")):
-        code, out, _ = _cli(monkeypatch, capsys, *asked, *more, *settings)
+        code, out, _ = cli(*asked, *more, *settings)
         assert not code
         rows = [json.loads(line) for line in out.splitlines()]
         assert {row["subset"] for row in rows} == {"all words"}
@@ -247,18 +233,18 @@ def test_the_command_line_takes_them_by_name_with_settings(
         figures.append({(row["method"], row["metric"]): row["mean"] for row in rows})
     assert figures[0]["saliency", "micro_f1"] == figures[1]["saliency", "micro_f1"]
     assert figures[0]["saliency", "corpus_auprc"] != figures[1]["saliency", "corpus_auprc"]
-    code, out, _ = _cli(monkeypatch, capsys, *asked)
+    code, out, _ = cli(*asked)
     assert not code
     assert "words together" in out
     assert "corpus_auprc ↑" in out
-    code, _, said = _cli(monkeypatch, capsys, *asked[:-1], "micro_f1")
+    code, _, said = cli(*asked[:-1], "micro_f1")
     assert code == 2
     assert "needs a boundary tuned on other texts: pass --tune SPLIT." in " ".join(said.split())
 
 
-def test_the_list_says_what_they_need(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_says_what_they_need(monkeypatch: pytest.MonkeyPatch, cli: Any) -> None:
     monkeypatch.setenv("COLUMNS", "400")
-    _, out, _ = _cli(monkeypatch, capsys, "metrics")
+    _, out, _ = cli("metrics")
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
     assert "rationales of all texts, tuning texts" in lines["micro_f1"]
     assert "rationales of all texts " in lines["corpus_auprc"]

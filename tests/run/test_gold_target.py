@@ -1,7 +1,6 @@
 """Faithfulness of the gold labels: what is measured, what a folder and a report say of it, and what is refused."""
 
 import json
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 
 import tiny
 import whylight as wl
-from whylight.cli.main import run as command_line
 from whylight.cli.tables import print_evaluation, print_several
 from whylight.core.errors import InputError, SettingError
 from whylight.core.rationale import Rationale
@@ -246,42 +244,32 @@ def test_a_sanity_check_has_no_gold_labels() -> None:
         )
 
 
-def _cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[Any, str, str]:
-    monkeypatch.setattr(sys, "argv", ["whylight", *arguments])
-    with pytest.raises(SystemExit) as stopped:
-        command_line()
-    said = capsys.readouterr()
-    return stopped.value.code, " ".join(said.out.split()), " ".join(said.err.split())
-
-
-def test_the_command_line_measures_gold_labels_and_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_command_line_measures_gold_labels_and_says_so(cli: Any, tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     lines = [{"text": "a gripping film", "label": "negative"}, {"text": "a dull film", "label": "negative"}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     asked = ("evaluate", "--data", str(path), "--method", "saliency", "--metric", METRIC)
-    code, out, _ = _cli(monkeypatch, capsys, *asked, "--target", "gold", "--out", str(tmp_path / "gold"))
+    code, out, _ = cli(*asked, "--target", "gold", "--out", str(tmp_path / "gold"))
     assert not code
     assert "Faithfulness is that of the gold labels" in out
     assert {row["label"] for row in runs.read(tmp_path / "gold").scores} == {"negative"}
-    code, _, complaint = _cli(monkeypatch, capsys, *asked, "--target", "all")
+    code, _, complaint = cli(*asked, "--target", "all")
     assert code == 2
     assert "leave out the target 'all'" in complaint
 
 
 def test_runs_of_different_labels_are_not_compared(
-    classifier: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    classifier: Any, cli: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     for name, options in (("gold", OPTIONS), ("usual", wl.Options())):
         found = evaluate(classifier, corpus(), options=options, out=tmp_path / name)
         print_evaluation(found, title=name, by_outcome=False)
         assert ("Faithfulness is that of the gold labels" in capsys.readouterr().out) == (name == "gold")
     asked = ("compare", str(tmp_path / "gold"), "--method", "occlusion")
-    code, _, complaint = _cli(monkeypatch, capsys, *asked, "--run", str(tmp_path / "usual"))
+    code, _, complaint = cli(*asked, "--run", str(tmp_path / "usual"))
     assert code == 2
     assert "measured the gold labels and" in complaint
     assert "compare runs of the same labels" in complaint
-    code, out, _ = _cli(monkeypatch, capsys, *asked)
+    code, out, _ = cli(*asked)
     assert not code
     assert "occlusion minus random" in out

@@ -39,7 +39,7 @@ def told(found: Any) -> list[tuple[Any, ...]]:
     return [(*(row[key] for key in keys), row["scores"]) for row in found.explanations]
 
 
-@pytest.mark.parametrize("stop", [1, 3, 5])
+@pytest.mark.parametrize("stop", [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_stopped_run_gives_the_same_bytes(
     stop: int, question: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

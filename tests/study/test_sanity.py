@@ -2,7 +2,6 @@
 
 import csv
 import json
-import sys
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 import quick
 import tiny
 import whylight as wl
-from whylight.cli.main import run as command_line
 from whylight.core.errors import IncompatibleError, InputError, SettingError, WhylightError
 from whylight.core.registry import METRICS
 from whylight.core.text import Text
@@ -144,8 +142,9 @@ def test_the_seed_alone_decides(data: Dataset) -> None:
 
 @pytest.mark.parametrize(
     "architecture",
-    [pytest.param(name, marks=[pytest.mark.slow] if name in tiny.RELATIVES else []) for name in tiny.ARCHITECTURES],
-)
+    [pytest.param(name, marks=[] if name in ("bert", "deberta", "llama") else [pytest.mark.slow])
+     for name in tiny.ARCHITECTURES],
+)  # fmt: skip  # levels of the others are looked at in `test_randomise`
 def test_every_architecture_can_be_checked(architecture: str) -> None:
     clf = quick.classifier(architecture)
     summary = sanity_check(clf, texts(*TEXTS[:2]), methods=["occlusion", "attention", "input_x_gradient"])
@@ -231,20 +230,6 @@ def test_what_cannot_be_done_is_refused_before_the_work(data: Dataset, monkeypat
 
 
 @pytest.fixture
-def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run a command line in this process; returns exit code, standard output and standard error."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["whylight", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            command_line()
-        out, err = capsys.readouterr()
-        return int(stopped.value.code or 0), out, err
-
-    return call
-
-
-@pytest.fixture
 def file(tmp_path: Path) -> str:
     path = tmp_path / "few.jsonl"
     lines = [{"text": text, "label": "positive"} for text in ("a gripping film", "a dull film", "it drags on and on")]
@@ -254,7 +239,7 @@ def file(tmp_path: Path) -> str:
 
 def test_the_command_line_prints_every_format(cli: Any, file: str) -> None:
     arguments = ("sanity", "--data", file, "--method", "attention", "--method", "input_x_gradient", "--levels", "2",
-                 "--sample", "2")  # fmt: skip
+                 "--sample", "2", "--draws", "1")  # fmt: skip
     code, out, _ = cli(*arguments, "--format", "json")
     records = [json.loads(line) for line in out.splitlines()]
     assert code == 0

@@ -17,7 +17,7 @@ from whylight.data.dataset import Dataset, Record
 from whylight.data.registry import corpus
 from whylight.models.load import load
 from whylight.testing import check_classifier, check_corpus, classifier_checks, corpus_checks
-from whylight.testing.running import DECLARED
+from whylight.testing.running import DECLARED, failure
 from whylight.views.classifier import game_of
 from whylight.views.game import Game
 from whylight.views.soft import SoftGame
@@ -238,7 +238,13 @@ CLASSIFIERS_BROKEN = [
 
 
 @pytest.mark.parametrize("broken", CLASSIFIERS_BROKEN)
-def test_a_broken_promise_of_a_classifier_is_seen_and_no_other(broken: Callable[[], Any]) -> None:
+def test_a_broken_promise_of_a_classifier_is_seen(broken: Callable[[], Any]) -> None:
+    assert failure(dict(classifier_checks(broken()))[broken.__name__]) is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("broken", CLASSIFIERS_BROKEN)
+def test_no_other_promise_of_a_classifier_is_said_to_be_broken(broken: Callable[[], Any]) -> None:
     assert failing(classifier_checks(broken())) == {broken.__name__}
 
 
