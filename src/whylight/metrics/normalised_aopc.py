@@ -12,8 +12,8 @@ which they went, so that 2^n sets take the place of n! orders:
     upper(S) = f(x) - f(x without S) + max over i in S of upper(S without i),   lower(S) with min
 
 Above that they are approximations, found by two beam searches (`views/orders.py`): the true interval holds the one that
-is found, and a value may be too far from 1/2. An explanation whose own order is better or worse than all that were
-found moves the bound, so that values always lie in [0, 1].
+is found. An explanation whose own order is better or worse than all that were found moves the bound, so that values
+always lie in [0, 1].
 The published code goes through all n! orders, looks for the largest sum from 0 upwards, so that a text whose score
 rises with every removal has a wrong upper bound, and keeps several orders of the same features in its beam of 5.
 """
@@ -35,8 +35,8 @@ from whylight.metrics._curves import ROUNDING, check_positive, ranked_features, 
 from whylight.views.game import Game
 from whylight.views.orders import BeamSearch, SetScores, Worth
 
-SET_BYTES = 400
-"""Memory that the scores of a set take, besides one bit per feature."""
+SET_BYTES = 500
+"""Memory that a set takes, besides one bit per feature and one number per target."""
 UPPER, LOWER = -1, 1
 """How what is left counts to whoever looks for the largest AOPC, and for the least."""
 
@@ -51,7 +51,8 @@ def normalised_aopc_comprehensiveness(
     have the same AOPC, as where there are fewer than two features. Higher is better. Above `exact` features the bounds
     are those that beams of `beam` orders find.
     Reference: Edin et al. 2025. Cost: 2^n forward passes up to `exact` features; above, at most `beam` x n (n + 1) + 1
-    for each target, which the explanations of a text share, and n for each explanation. Long texts: --unit sentence.
+    for each target, which all explanations of a text share in a run, and n for each explanation. That is much for long
+    texts; larger units (--unit sentence) make n small.
     """
     return _normalised(explanation, game, exact=exact, beam=beam, falling=True)
 
@@ -103,7 +104,7 @@ def _bounds(game: Game, exact: int, beam: int) -> _Bounds:
     """Find the bounds of a game, exactly if it has up to `exact` features."""
     n = game.n_features
     sets = 2**n if n <= exact else beam * n * (n + 1) * game.n_targets
-    claim(sets * (SET_BYTES + n // 8), f"the bounds of AOPC on {n:,} features")
+    claim(sets * (SET_BYTES + n // 8 + 8 * game.n_targets), f"finding the bounds of AOPC on {n:,} features")
     scores = SetScores(game)
     if n <= exact:
         return _Bounds(scores, *_exact(scores))

@@ -6,8 +6,8 @@ Metrics of a ranking see the order of scores alone; these see their sizes and si
 never says that a feature speaks against the label cannot sum to a score that rises, and has no number.
 Subsets have 1, 5, 10, 20 and 50 % of the features (`steps` shares at equal distance instead, as in `aopc_sufficiency`),
 each number of features once. Of every size `subsets` are drawn, all alike likely; where there are no more, each is
-taken once. The draw depends on `seed` and the number of features alone, so that both metrics and all explanations of a
-text share its forward passes.
+taken once. The draw depends on `seed` and the number of features alone, so that in a run both metrics and all
+explanations of a text share its forward passes.
 """
 
 from itertools import combinations
@@ -69,11 +69,11 @@ def infidelity(
         mean over sizes n, and over S with |S| = n, of  (beta sum over i in S of a_i - (f(x) - f(x without S)))^2
         beta = E[sum of scores x drop] / E[(sum of scores)^2]
 
-    That is Yeh et al.'s with I the indicator of S, as they have it for Shapley values. beta is the scale that fits best
-    (their optimal scaling). It is there by default, because methods explain logits, or in units of their own, and f is
-    a probability; `normalise=False` has beta = 1. beta may be negative, so that scores with all signs reversed are as
-    good as they were: `sensitivity_n` tells them apart. Scores of 0 have the error E[drop^2]. nan with fewer than two
-    features. Lower is better.
+    That is Yeh et al.'s E[(I a - (f(x) - f(x - I)))^2], where the perturbation I is 1 for features of S and 0 for
+    others. beta is the scale that fits best (their optimal scaling). It is there by default, because methods explain
+    logits, or in units of their own, and f is a probability; `normalise=False` has beta = 1. beta may be negative, so
+    that scores with all signs reversed are as good as they were: `sensitivity_n` tells them apart. Scores of 0 have the
+    error E[drop^2]. nan with fewer than two features. Lower is better.
     Reference: Yeh et al. 2019. Cost: that of `sensitivity_n`, with which it shares all forward passes.
     """
     if not _measurable(explanation, game, subsets):
@@ -104,7 +104,7 @@ def _measurable(explanation: Explanation, game: Game, subsets: int) -> bool:
     """Say whether scores are amounts, and features enough for there to be several subsets."""
     if subsets < FEWEST:
         raise SettingError(f"the setting 'subsets' must be at least {FEWEST}, not {subsets}.")
-    return explanation.provenance.signed and game.n_features >= FEWEST
+    return rows_for(explanation, game).shape[1] >= FEWEST and explanation.provenance.signed
 
 
 def _drawn(explanation: Explanation, game: Game, *, steps: int | None, subsets: int, seed: int) -> _Drawn:

@@ -73,11 +73,11 @@ class Worth:
         return bool(self.kept) + bool(self.left)
 
     def asked(self, chosen: Iterable[int]) -> list[int]:
-        """Return the sets whose scores tell what some sets are worth, each once."""
+        """Return the sets whose scores tell what some sets are worth."""
         sets = list(chosen)
         kept = sets if self.kept else []
         left = [self.scores.everything ^ one for one in sets] if self.left else []
-        return list(dict.fromkeys([*kept, *left]))
+        return [*kept, *left]
 
     def __call__(self, chosen: int, target: int) -> float:
         """Return what a set is worth whose scores are known."""
