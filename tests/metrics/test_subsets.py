@@ -119,7 +119,7 @@ def test_scores_without_signs_and_too_few_features_have_no_value() -> None:
 
 def test_scores_that_are_all_the_same_have_no_correlation_and_zeros_the_whole_error() -> None:
     game, table = drawn_game(seed=3)
-    for score in (0.0, 1 / 3):
+    for score in (0.0, 0.1, 1 / 3, 0.7):  # whose means are not always the same numbers
         assert np.isnan(sensitivity_n(explanation(np.full((2, N), score)), game)).all()
     nothing = np.zeros((2, N))
     expected = [np.mean([np.mean(drops**2) for _, drops in by_brute_force(nothing[0], own)]) for own in table.T]
@@ -165,11 +165,6 @@ def test_subsets_of_a_size_are_drawn_alike_likely() -> None:
         assert np.abs(drawn.mean(axis=0) - share).max() < 4 * spread
     every = _removed(7, 3, 35, generator)
     assert len({row.tobytes() for row in every}) == 35
-
-
-def test_subsets_of_very_many_features_are_not_counted() -> None:
-    """The number of halves of 200,000 features has 60,000 digits."""
-    assert _removed(200_000, 100_000, 3, np.random.default_rng(0)).sum(axis=1).tolist() == [100_000] * 3
 
 
 def test_draws_depend_on_the_seed_and_not_on_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,7 +121,7 @@ def _drawn(explanation: Explanation, game: Game, *, steps: int | None, subsets: 
 
 def _removed(n: int, size: int, count: int, generator: np.random.Generator) -> Bools:
     """Draw subsets of a size, `[subsets, features]`: `count`, or all where there are no more."""
-    if _at_most(LISTED * count, n, size):
+    if comb(n, size) <= LISTED * count:
         every = np.asarray(list(combinations(range(n), size)))
         count = min(count, len(every))
         members = iter(every[generator.permutation(len(every))[:count]])
@@ -131,11 +131,6 @@ def _removed(n: int, size: int, count: int, generator: np.random.Generator) -> B
     for row, own in zip(removed, members, strict=True):
         row[own] = True
     return removed
-
-
-def _at_most(most: int, n: int, size: int) -> bool:
-    """Say whether there are at most so many subsets of a size; there are at least 2^min(size, n - size)."""
-    return min(size, n - size) <= most.bit_length() and comb(n, size) <= most
 
 
 def _unit(values: Floats) -> Floats:
