@@ -24,8 +24,10 @@ from whylight.metrics.perturbation import (
 from whylight.views.game import Game
 
 FAITHFULNESS = [name for name in METRICS.names() if Game in METRICS[name].consumes]
+OF_AMOUNTS = ["infidelity", "sensitivity_n"]
+"""What looks at scores themselves rather than at their order; see `test_subsets.py`."""
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
-    *((name, {}) for name in FAITHFULNESS),
+    *((name, {}) for name in FAITHFULNESS if name not in OF_AMOUNTS),
     ("aopc_comprehensiveness", {"steps": 19}),
     ("aopc_sufficiency", {"steps": 19, "divisor": "published"}),
     ("deletion_auc", {"until": 0.2, "published": True}),
@@ -33,6 +35,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("relative_comprehensiveness", {"published": True}),
     ("relative_sufficiency", {"published": True}),
 ]
+EVERY = [*VARIANTS, *((name, {}) for name in OF_AMOUNTS), ("infidelity", {"normalise": False})]
 # five words worth 5, 1, -2, 4 and 0.5; f(x) = 8.5, and the explanation ranks them 1, 2, 3, 4, 0
 WORTH = [5.0, 1.0, -2.0, 4.0, 0.5]
 RANKED = explanation([0.1, 0.9, 0.8, 0.3, 0.2])
@@ -192,8 +195,8 @@ def test_relative_values_of_scores_up_to_zero_are_undefined() -> None:
         assert np.isnan(measure(made, game)).tolist() == [True, False]
 
 
-@pytest.mark.parametrize(("name", "settings"), VARIANTS)
-def test_each_target_is_measured_by_its_own_ranking(name: str, settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("name", "settings"), EVERY)
+def test_each_target_is_measured_by_its_own_scores(name: str, settings: dict[str, Any]) -> None:
     worth = np.asarray([[0.3, 0.1, 0.2, 0.05], [0.02, 0.2, 0.05, 0.4]])
     scores = np.asarray([[1.0, 4.0, 3.0, 2.0], [9.0, 1.0, 5.0, 2.0]])
     measure = METRICS[name].function
@@ -235,7 +238,7 @@ def test_only_the_order_of_scores_counts(name: str, settings: dict[str, Any], sc
         )
 
 
-@pytest.mark.parametrize(("name", "settings"), VARIANTS)
+@pytest.mark.parametrize(("name", "settings"), EVERY)
 def test_every_distinct_coalition_is_asked_once(name: str, settings: dict[str, Any]) -> None:
     scores = np.asarray([[1.0, 4.0, 3.0, 2.0, 0.0], [1.0, 4.0, 3.0, 0.0, 2.0]])  # the top two are the same
     counted = Counted(np.asarray([[0.1, 0.2, 0.3, 0.4, 0.5], [0.5, 0.4, 0.3, 0.2, 0.1]]))

@@ -162,6 +162,7 @@ def test_what_is_no_fitted_folder_of_this_model_is_refused_by_what_is_wrong(tmp_
     folder = fitted.folder(clf)
     refused("Did you mean 'comprehensiveness'", clf, folder=folder, metric="comprehensivness")
     refused("'iou' is not measured on the model alone", clf, folder=folder, metric="iou")
+    refused("'sensitivity_n' is of signed scores", clf, folder=folder, metric="sensitivity_n")
     refused("'steps' must be 0 or more", clf, folder=folder, steps=-1)
     refused("'rate' must be above 0", clf, folder=folder, rate=0)
     refused(

@@ -102,6 +102,10 @@ def no_features_give_a_number_or_nan() -> None:
     alone(lambda one: np.asarray([one.row(target).max() for target in one.targets]))
 
 
+def scores_without_signs_give_no_number_and_it_says_so() -> None:
+    of_a_game(lambda _explanation, values: values, signed=True)
+
+
 def held_against(explanation: Explanation, rationale: Rationale) -> float:
     gold = explanation.example.marks(rationale.places, explanation.places)
     return float(explanation.scores[0, gold].sum() > explanation.scores[0, ~gold].sum())
@@ -137,6 +141,7 @@ METRICS_BROKEN = [
     the_explanation_is_not_changed,
     odd_scores_give_a_number_or_nan_and_no_warning,
     no_features_give_a_number_or_nan,
+    scores_without_signs_give_no_number_and_it_says_so,
     without_gold_there_is_no_number_and_it_says_so,
     a_rationale_is_held_against_one_label,
     the_better_explanation_measures_better,
@@ -152,7 +157,7 @@ def test_a_broken_promise_of_a_metric_is_seen_and_no_other(broken: Callable[[], 
 def test_every_check_of_metrics_has_a_broken_one_and_a_sound_one_passes() -> None:
     of_a_game(lambda _explanation, values: values)
     check_metric("subject")
-    every = {title for name in ("subject", "iou") for title, _ in metric_checks(name)}
+    every = {title for name in ("subject", "iou", "sign_change") for title, _ in metric_checks(name)}
     assert every == {broken.__name__ for broken in METRICS_BROKEN} | ABOVE
 
 

@@ -201,7 +201,9 @@ def method(  # noqa: PLR0913  one keyword per fact; there is nothing to group
     return register
 
 
-def metric(*, cite: str, higher_is_better: bool, resamples: int = 500) -> Callable[[F], F]:
+def metric(
+    *, cite: str, higher_is_better: bool, signed: bool = False, searches: bool = False, resamples: int = 500
+) -> Callable[[F], F]:
     """Register a metric: a function of an explanation and one piece of evidence to one value per target.
 
     One whose first parameter is a `MarkedCorpus` is measured on all pairs of a data set: one value per draw.
@@ -209,11 +211,14 @@ def metric(*, cite: str, higher_is_better: bool, resamples: int = 500) -> Callab
     Args:
         cite: Key of the paper that defines it.
         higher_is_better: Direction in which a better explanation moves it.
+        signed: Whether it is one of signed scores alone, and nan for others.
+        searches: Whether what it asks of a game depends on what the game has answered.
         resamples: Of a metric over a corpus: draws of texts for its interval; fewer where each is a curve of all words.
     """
+    facts: dict[str, object] = {"cite": cite, "higher_is_better": higher_is_better, "signed": signed}
 
     def register(function: F) -> F:
-        METRICS.register(function, cite=cite, higher_is_better=higher_is_better, resamples=resamples)
+        METRICS.register(function, **facts, searches=searches, resamples=resamples)
         return function
 
     return register

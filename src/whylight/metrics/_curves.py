@@ -27,6 +27,8 @@ EXACT = 9
 """Decimals to which a number of features is exact: 0.29 * 100 is 28.999999999999996, and means 29."""
 NOTHING_TO_LOSE = 1e-5
 """Below this drop of the null input Carton et al. 2020 set normalised values to 0."""
+ROUNDING = 1e-12
+"""Numbers that differ by less than this share of the larger one are the same but for rounding."""
 PLACE_BYTES = 8
 """What a rank takes, beside the one byte of a keep mask."""
 PUBLISHED_STEP = 2
@@ -36,6 +38,17 @@ PUBLISHED_STEP = 2
 def target_rows(explanation: Explanation) -> Floats:
     """Return one row of scores per target, `[targets, features]`; targets that share a row each get it."""
     return np.stack([explanation.row(target) for target in explanation.targets])
+
+
+def rows_for(explanation: Explanation, game: Game) -> Floats:
+    """Return one row of scores per target of a game, `[targets, features]`; a game of others is refused."""
+    scores = target_rows(explanation)
+    if scores.shape != (game.n_targets, game.n_features):
+        raise SettingError(
+            f"the explanation has {scores.shape[0]} targets and {scores.shape[1]} features, "
+            f"the game {game.n_targets} and {game.n_features}."
+        )
+    return scores
 
 
 def ranked_features(scores: Floats) -> Ints:
@@ -179,13 +192,7 @@ def relative(drops: Floats, full: Floats) -> Floats:
 
 def _ranks(explanation: Explanation, game: Game) -> Ints:
     """Return the rank of each feature for each target, `[targets, features]`."""
-    scores = target_rows(explanation)
-    if scores.shape != (game.n_targets, game.n_features):
-        raise SettingError(
-            f"the explanation has {scores.shape[0]} targets and {scores.shape[1]} features, "
-            f"the game {game.n_targets} and {game.n_features}."
-        )
-    return np.argsort(ranked_features(scores), axis=-1)
+    return np.argsort(ranked_features(rows_for(explanation, game)), axis=-1)
 
 
 def _ask(game: Game, places: Ints, counts: Sequence[int], *, kept: bool) -> Floats:

@@ -78,7 +78,7 @@ def top_k_overlap(explanation: Explanation, other: Explanation, *, k: int = 5, s
     return np.asarray((top(first, [k]) & top(second, [k])).sum(axis=(1, 2)) / size)
 
 
-@metric(cite="pham2022", higher_is_better=False)
+@metric(cite="pham2022", higher_is_better=False, signed=True)
 def sign_change(explanation: Explanation, other: Explanation) -> Floats:
     """Measure the share of features whose score changes sign, one value per target (nan for scores without signs).
 

@@ -218,14 +218,15 @@ def _ask_at_once(explained: Sequence[Explanation], games: dict[Target, dict[str,
     """Find out what all metrics will ask of each game, and ask it in one go: large batches run faster.
 
     Metrics are tried on a game that writes down what it is asked. What a metric would ask only after some answer is
-    asked when it is measured.
+    asked when it is measured; one that searches would ask for what nobody needs.
     """
+    measures = [(spec, settings) for spec, settings in plan.metrics_on(Game) if not spec.facts["searches"]]
     for target, own in games.items():
         for game in own.values():
             paper, asked = _paper(game.n_features)
             for explanation in explained:
                 if target in explanation.targets:
-                    for spec, settings in plan.metrics_on(Game):
+                    for spec, settings in measures:
                         spec.function(only(explanation, target), paper, **settings)
             if asked:
                 game(np.unique(np.concatenate(asked), axis=0))

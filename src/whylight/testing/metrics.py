@@ -4,7 +4,7 @@ A metric gets explanations, games and rationales of three words that are known t
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -176,6 +176,14 @@ def no_features_give_a_number_or_nan(subject: MetricSubject) -> None:
     _number_or_nan(subject.measure(*subject.case(np.zeros((1, 0)), gold=())), "an explanation of no feature")
 
 
+def scores_without_signs_give_no_number_and_it_says_so(subject: MetricSubject) -> None:
+    """Where it declares to be a metric of signed scores."""
+    made, evidence = subject.case(SCORES)
+    values = subject.measure(replace(made, provenance=replace(made.provenance, signed=False)), evidence)
+    promise(np.isnan(values).all(), f"signed=True, yet scores without signs measure {values} and not nan.")
+    promise("nan" in subject.spec.summary, "the first line of the docstring must say when the number is nan.")
+
+
 def without_gold_there_is_no_number_and_it_says_so(subject: MetricSubject) -> None:
     """Plausibility without a marked word is undefined, and not 0."""
     values = subject.measure(*subject.case(SCORES, gold=()))
@@ -233,6 +241,7 @@ METRIC_CHECKS: tuple[Check[MetricSubject], ...] = (
     Check(the_explanation_is_not_changed),
     Check(odd_scores_give_a_number_or_nan_and_no_warning),
     Check(no_features_give_a_number_or_nan),
+    Check(scores_without_signs_give_no_number_and_it_says_so, lambda one: bool(one.spec.facts["signed"])),
     Check(without_gold_there_is_no_number_and_it_says_so, lambda one: one.consumes(Rationale)),
     Check(a_rationale_is_held_against_one_label, lambda one: one.consumes(Rationale)),
     Check(the_better_explanation_measures_better, lambda one: one.consumes(Game) or one.consumes(Rationale)),

@@ -199,9 +199,15 @@ class Measure:
 
 
 def measure_named(name: str) -> Measure:
-    """Return a metric by its name; one that needs more than the model is refused."""
+    """Return a metric by its name; one that needs more than the model, or signed scores, is refused."""
+    able = [one for one in METRICS.names() if _suits_masks(METRICS[one])]
     spec = METRICS[name]
-    if spec.consumes != (Explanation, Game):
-        able = [one for one in METRICS.names() if METRICS[one].consumes == (Explanation, Game)]
-        raise SettingError(f"'{name}' is not measured on the model alone; aml is fitted for {', '.join(able)}.")
+    if name not in able:
+        reason = "is of signed scores" if spec.facts["signed"] else "is not measured on the model alone"
+        raise SettingError(f"'{name}' {reason}; aml is fitted for {', '.join(able)}.")
     return Measure(spec, spec.complete_settings({}))
+
+
+def _suits_masks(spec: Spec) -> bool:
+    """Say whether a metric takes masks, which have no signs, and the model alone."""
+    return spec.consumes == (Explanation, Game) and not spec.facts["signed"]

@@ -1,7 +1,8 @@
 """Game: which features are present -> the score of each target."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from whylight.core.scores import Scores
 from whylight.views.meter import Meter
 from whylight.views.view import View
 
+T = TypeVar("T")
 BLOCK_BYTES = 2**26
 """Memory for keep masks that are laid out together; those of a text of up to 8,000 words with each left out fit."""
 
@@ -43,6 +45,7 @@ class Game(View):
         self.n_targets = n_targets
         self.meter = meter or Meter()
         self.blocks = (np.arange(n_features),) if blocks is None else blocks
+        self._found: dict[tuple[Hashable, ...], Any] = {}
 
     def __call__(self, keep: Bools) -> Floats:
         """Return the scores `[coalitions, targets]` of keep masks `[coalitions, features]`."""
@@ -63,6 +66,14 @@ class Game(View):
                 numbers = np.arange(start, min(start + size, count))
                 scores[numbers] = self(coalitions(numbers))
         return scores
+
+    def once(self, find: Callable[..., T], *settings: Hashable) -> T:
+        """Return `find(game, *settings)`, found once however many explanations are measured by it."""
+        key = (find, *settings)
+        if key not in self._found:
+            self._found[key] = find(self, *settings)
+        found: T = self._found[key]
+        return found
 
     @cached_property
     def full(self) -> Floats:
