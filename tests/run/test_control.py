@@ -1,5 +1,6 @@
 """The best-of-n control: as alike as asked, never worse than the map itself, and known to the folder."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ from scipy.stats import kendalltau
 
 import whylight as wl
 from whylight.core.errors import InputError, SettingError
+from whylight.core.registry import METRICS
 from whylight.report.run_page import run_page
-from whylight.run.control import Control, candidates, noise_size
+from whylight.run.control import Control, best_values, candidates, noise_size
 
 WORTH = {"good": 1.0, "bad": -1.5, "dull": -0.5, "gripping": 2.0, "film": 0.1, "plot": -0.2}
 TEXTS = ["good gripping film dull plot", "bad dull film good plot again", "gripping plot bad film this time"]
@@ -66,6 +68,16 @@ def test_the_best_of_several_maps_is_the_best_of_them(classifier: Any, data: Any
     assert {line.method for line in found.summary.lines} == {
         *("occlusion", "occlusion best-of-5", "random", "random best-of-5"),
     }
+
+
+@pytest.mark.parametrize("name", ["comprehensiveness", "sufficiency"])
+@pytest.mark.parametrize("first", [np.nan, 0.3])
+def test_a_map_without_a_value_is_not_the_best(name: str, first: float) -> None:
+    spec = METRICS[name]
+    values = iter([first, 0.2, np.nan, 0.1])
+    counted = replace(spec, function=lambda *_args: np.asarray([next(values)]))
+    ((_, _, _, best),) = best_values([None] * 4, {"mask": None}, [(counted, {})])  # type: ignore[list-item, dict-item]
+    assert best == (np.nanmax([first, 0.2, 0.1]) if spec.facts["higher_is_better"] else 0.1)
 
 
 def test_a_folder_knows_its_control_and_its_page_shows_it(classifier: Any, data: Any, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def claim(needed: int, what: str) -> None:
         bound = "are free" if limits.memory is None else "are allowed (--max-memory)"
         raise LimitError(
             f"{what} needs about {told(needed)} of memory, and {told(allowed)} {bound}; "
-            "use a method that needs less (occlusion), fewer samples, or larger units (--unit sentence)."
+            "use a method or metric that needs less (occlusion), fewer samples, or larger units (--unit sentence)."
         )
 
 

@@ -107,4 +107,5 @@ def best_values(
     for remover, game in games.items():
         for spec, settings in metrics:
             values = [float(spec.function(one, game, **settings)[0]) for one in maps]
-            yield spec, settings, remover, max(values) if spec.facts["higher_is_better"] else min(values)
+            best = np.fmax if spec.facts["higher_is_better"] else np.fmin  # a map without a value is not chosen
+            yield spec, settings, remover, float(best.reduce(values))
