@@ -15,7 +15,7 @@ from whylight.core.text import Text
 from whylight.data.dataset import Dataset, Record
 from whylight.models.load import load
 
-DECISIVE = ("awful", "great")
+DECISIVE, LABELS = ("awful", "great"), ("negative", "positive")
 FILLER = [word for word in tiny.WORDS if word.isalpha() and word not in DECISIVE]
 SPEAKS, LOUD = 12.0, 8.0
 
@@ -23,7 +23,7 @@ SPEAKS, LOUD = 12.0, 8.0
 def model() -> Any:
     """The network; words other than the two say nothing."""
     torch.manual_seed(0)
-    built = BertForSequenceClassification(tiny.config("bert", id2label={0: "negative", 1: "positive"})).eval()
+    built = BertForSequenceClassification(tiny.config("bert", id2label=dict(enumerate(LABELS)))).eval()
     vocabulary, bert = tiny.tokenizer().get_vocab(), built.bert
     with torch.no_grad():
         for name, value in built.named_parameters():
@@ -46,6 +46,23 @@ def classifier() -> Any:
     return load(model(), tiny.tokenizer())
 
 
+class Rule:
+    """A function whose label hangs on one of the two words, and that counts the texts it is asked about."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, texts: list[str]) -> Any:
+        self.asked += len(texts)
+        speaks = [(DECISIVE[1] in text.split()) - (DECISIVE[0] in text.split()) for text in texts]
+        return np.asarray([[0.5 - 0.4 * one, 0.5 + 0.4 * one] for one in speaks])
+
+
+def ruled(rule: Rule | None = None, name: str = "rule") -> Any:
+    """A classifier that is such a function: only the two words count, exactly."""
+    return load(rule or Rule(), labels=LABELS, identity=name)
+
+
 def texts(split: str, size: int, *, length: int = 9) -> Dataset:
     """Texts of filler words, with one of the two words among them."""
     random = np.random.default_rng([{"train": 0, "dev": 1, "test": 2}[split], size])
@@ -53,6 +70,6 @@ def texts(split: str, size: int, *, length: int = 9) -> Dataset:
     for number in range(size):
         words = [str(word) for word in random.choice(FILLER, size=length)]
         words.insert(int(random.integers(length + 1)), DECISIVE[number % 2])
-        label = ("negative", "positive")[number % 2]
+        label = LABELS[number % 2]
         records.append(Record(f"{split}-{number}", Text(" ".join(words)), (label,), {}))
-    return Dataset("hand-made", split, ("negative", "positive"), tuple(records))
+    return Dataset("hand-made", split, LABELS, tuple(records))
