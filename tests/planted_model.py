@@ -4,6 +4,7 @@ Every position attends to all others alike, and one direction of the embeddings 
 of two words is far from 0, that of all others is 0. The head reads that direction where the text begins.
 """
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import tiny
 from whylight.core.text import Text
 from whylight.data.dataset import Dataset, Record
 from whylight.models.load import load
+from whylight.models.quiet import quiet
 
 DECISIVE, LABELS = ("awful", "great"), ("negative", "positive")
 FILLER = [word for word in tiny.WORDS if word.isalpha() and word not in DECISIVE]
@@ -61,6 +63,14 @@ class Rule:
 def ruled(rule: Rule | None = None, name: str = "rule") -> Any:
     """A classifier that is such a function: only the two words count, exactly."""
     return load(rule or Rule(), labels=LABELS, identity=name)
+
+
+def saved(model: Any, folder: Path) -> Path:
+    """Write a model, with its tokenizer, into a folder."""
+    with quiet():
+        model.save_pretrained(folder)
+        tiny.tokenizer("bert").save_pretrained(folder)
+    return folder
 
 
 def texts(split: str, size: int, *, length: int = 9) -> Dataset:
