@@ -4,6 +4,7 @@ Every position attends to all others alike, and one direction of the embeddings 
 of two words is far from 0, that of all others is 0. The head reads that direction where the text begins.
 """
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ import tiny
 from whylight.core.text import Text
 from whylight.data.dataset import Dataset, Record
 from whylight.models.load import load
+from whylight.models.quiet import quiet
 
-DECISIVE = ("awful", "great")
+DECISIVE, LABELS = ("awful", "great"), ("negative", "positive")
 FILLER = [word for word in tiny.WORDS if word.isalpha() and word not in DECISIVE]
 SPEAKS, LOUD = 12.0, 8.0
 
@@ -23,7 +25,7 @@ SPEAKS, LOUD = 12.0, 8.0
 def model() -> Any:
     """The network; words other than the two say nothing."""
     torch.manual_seed(0)
-    built = BertForSequenceClassification(tiny.config("bert", id2label={0: "negative", 1: "positive"})).eval()
+    built = BertForSequenceClassification(tiny.config("bert", id2label=dict(enumerate(LABELS)))).eval()
     vocabulary, bert = tiny.tokenizer().get_vocab(), built.bert
     with torch.no_grad():
         for name, value in built.named_parameters():
@@ -46,6 +48,31 @@ def classifier() -> Any:
     return load(model(), tiny.tokenizer())
 
 
+class Rule:
+    """A function whose label hangs on one of the two words, and that counts the texts it is asked about."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, texts: list[str]) -> Any:
+        self.asked += len(texts)
+        speaks = [(DECISIVE[1] in text.split()) - (DECISIVE[0] in text.split()) for text in texts]
+        return np.asarray([[0.5 - 0.4 * one, 0.5 + 0.4 * one] for one in speaks])
+
+
+def ruled(rule: Rule | None = None, name: str = "rule") -> Any:
+    """A classifier that is such a function: only the two words count, exactly."""
+    return load(rule or Rule(), labels=LABELS, identity=name)
+
+
+def saved(model: Any, folder: Path) -> Path:
+    """Write a model, with its tokenizer, into a folder."""
+    with quiet():
+        model.save_pretrained(folder)
+        tiny.tokenizer("bert").save_pretrained(folder)
+    return folder
+
+
 def texts(split: str, size: int, *, length: int = 9) -> Dataset:
     """Texts of filler words, with one of the two words among them."""
     random = np.random.default_rng([{"train": 0, "dev": 1, "test": 2}[split], size])
@@ -53,6 +80,6 @@ def texts(split: str, size: int, *, length: int = 9) -> Dataset:
     for number in range(size):
         words = [str(word) for word in random.choice(FILLER, size=length)]
         words.insert(int(random.integers(length + 1)), DECISIVE[number % 2])
-        label = ("negative", "positive")[number % 2]
+        label = LABELS[number % 2]
         records.append(Record(f"{split}-{number}", Text(" ".join(words)), (label,), {}))
-    return Dataset("hand-made", split, ("negative", "positive"), tuple(records))
+    return Dataset("hand-made", split, LABELS, tuple(records))

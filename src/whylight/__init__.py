@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from whylight.explaining.options import Options
     from whylight.models.load import load
     from whylight.run.evaluate import evaluate
+    from whylight.study.roar import roar
     from whylight.study.sanity import sanity_check
     from whylight.training.fit import fit
     from whylight.training.fit_mlm import fit_mlm
@@ -47,6 +48,7 @@ __all__ = [
     "load",
     "measure",
     "recipe",
+    "roar",
     "sanity_check",
     "train",
 ]
@@ -62,6 +64,7 @@ _LAZY = {
     "load": "whylight.models.load",
     "measure": "whylight.explaining.evaluate",
     "recipe": "whylight.training.recipe",
+    "roar": "whylight.study.roar",
     "sanity_check": "whylight.study.sanity",
     "train": "whylight.training.train",
 }

@@ -58,6 +58,12 @@ def test_the_planted_reason_is_found_and_random_and_human_stand_beside(classifie
     assert comprehensiveness["occlusion"] == pytest.approx(comprehensiveness["human"])
 
 
+def test_without_metrics_texts_are_explained_and_nothing_is_measured(classifier: Any, data: Dataset) -> None:
+    found = wl.evaluate(classifier, data, methods=["occlusion"], metrics=[])
+    assert {row["method"] for row in found.explanations} == {"occlusion", "random", "human"}
+    assert (found.scores, found.curves, found.summary.metrics) == ([], [], ())
+
+
 def test_methods_and_metrics_of_a_record_run_every_distinct_text_once(data: Dataset, tmp_path: Path) -> None:
     asked: list[str] = []
 

@@ -19,6 +19,7 @@ from whylight.cli.fit import fit
 from whylight.cli.methods import datasets, methods, metrics, objectives
 from whylight.cli.recommend import recommend
 from whylight.cli.report import report
+from whylight.cli.roar import roar
 from whylight.cli.sanity import sanity
 from whylight.cli.train import train
 from whylight.cli.tune import tune
@@ -78,6 +79,7 @@ app.command()(compare)
 app.command()(report)
 app.command()(recommend)
 app.command()(sanity)
+app.command()(roar)
 app.command()(fit)
 app.command()(train)
 app.command()(tune)

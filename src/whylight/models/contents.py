@@ -20,13 +20,14 @@ WHEREABOUTS = ("_name_or_path", "transformers_version", "_attn_implementation", 
 def model_contents(model: Any, tokenizer: Any) -> Mapping[str, str]:  # noqa: ANN401  transformers' own types
     """Return hashes of the weights as they are now, of the configuration and of the tokenizer."""
     return {
-        "weights": _weights(model),
+        "weights": weights_contents(model),
         "configuration": digest([type(model).__qualname__, _configuration(model.config.to_dict())]),
         "tokenizer": tokenizer_contents(tokenizer),
     }
 
 
-def _weights(model: Any) -> str:  # noqa: ANN401
+def weights_contents(model: Any) -> str:  # noqa: ANN401
+    """Return a hash of the weights of a model, or of a part of one, as they are now."""
     found = hashlib.sha256()
     for name, value in sorted(model.state_dict().items()):
         _add(found, name, value)

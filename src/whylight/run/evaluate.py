@@ -68,6 +68,7 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
         data: What `wl.dataset` returned.
         methods: Names of methods; `"lime[samples=200]"` is one with settings of its own, and a row of its own.
         metrics: Names of metrics; by default two of faithfulness and, where there are rationales, two of plausibility.
+            With an empty list texts are explained and nothing is measured.
         remover: What "removed" means to methods and metrics alike; by default what suits the model.
         metric_removers: Measure under these instead: a metric favours the method that shares its remover, so that two
             of them say more than one.

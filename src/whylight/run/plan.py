@@ -109,7 +109,7 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     for one in asked:
         score_for(one.spec, classifier, options.score, removal)
     marked = sum(bool(record.rationales) for record in data)
-    named = dict.fromkeys(metrics or _default_metrics(has_rationales=marked > 0))
+    named = dict.fromkeys(_default_metrics(has_rationales=marked > 0) if metrics is None else metrics)
     both = variants(classifier, [*asked, *(Asked(name, METRICS[name]) for name in named)], others)
     with_settings = tuple((one.spec, dict(one.settings)) for own in both[len(asked) :] for one in own)
     for spec, own in with_settings:

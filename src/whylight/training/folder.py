@@ -47,15 +47,28 @@ def interruptible(folder: Path) -> Iterator[None]:
         raise KeyboardInterrupt(f"what was done is in '{folder}', and the same call goes on from there") from None
 
 
-def mark_started(folder: Path, identity: Identity) -> None:
-    """Mark a folder as this training's own; one of another training that was not finished is refused."""
-    mark = folder / CHECKPOINTS / "training"
+def mark_started(
+    folder: Path,
+    identity: Identity,
+    *,
+    name: str = f"{CHECKPOINTS}/training",
+    kind: str = "training that was not finished",
+) -> None:
+    """Mark a folder as this training's own; one of another is refused.
+
+    Args:
+        folder: The folder.
+        identity: Whose it is.
+        name: The file in it that says so.
+        kind: What it holds, for the refusal.
+    """
+    mark = folder / name
     with files.said(mark, doing="read"):
         is_new = not mark.is_file()
         known = None if is_new else _parsed_json(mark)
     own = known if isinstance(known, dict) else {"asked": {}}  # version 0.1 wrote a name alone
     if not is_new and own.get("training") != identity.name:
-        raise identity.refusal(folder, own.get("asked"), kind="training that was not finished")
+        raise identity.refusal(folder, own.get("asked"), kind=kind)
     if is_new and processes.is_first():
         write_text(mark, json.dumps({"training": identity.name, "asked": identity.asked}, indent=1) + "\n")
 

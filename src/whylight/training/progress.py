@@ -8,6 +8,7 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 from transformers import TrainerCallback
 
+from whylight.core import progress
 from whylight.explaining.console import Console, text_column
 
 SHOWN = ("loss", "grad_norm", "learning_rate", "epoch", "step")
@@ -63,6 +64,19 @@ class ProgressBar(TrainerCallback):  # type: ignore[misc]  # transformers is unt
             self._progress.stop()
 
 
+class Steps(TrainerCallback):  # type: ignore[misc]  # as above
+    """Tells whoever listens how many steps a training has, and of each that is done."""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
+        """Say how many there are; opening the model is one too, told before the others: they will not take as long."""
+        progress.advance(1)
+        progress.expect(1 + state.max_steps - state.global_step)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
+        """Say that one is done."""
+        progress.advance(1)
+
+
 @contextmanager
 def trial_bar(total: int, *, shown: bool) -> Iterator[Callable[[float], None]]:
     """Show how many trials are done, if a person is watching."""
@@ -73,6 +87,6 @@ def trial_bar(total: int, *, shown: bool) -> Iterator[Callable[[float], None]]:
         TimeRemainingColumn(),
     )
     hidden = not (shown and sys.stderr.isatty())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as progress:
-        task = progress.add_task("", total=total, now=1)
-        yield lambda done: progress.update(task, completed=done, now=min(total, int(done) + 1))
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
+        task = bar.add_task("", total=total, now=1)
+        yield lambda done: bar.update(task, completed=done, now=min(total, int(done) + 1))

@@ -48,6 +48,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     out: Path | str,
     objectives: Sequence[str] = (),
     architecture: Architecture = "auto",
+    disjoint: bool = True,
     progress: bool = True,
     callbacks: Sequence[TrainerCallback] = (),
     **settings: object,
@@ -62,6 +63,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
         out: Folder for the model.
         objectives: Terms of the loss, `NAME` or `NAME=WEIGHT` each.
         architecture: `plm_ca` for label attention over long documents.
+        disjoint: Refuse a text that is in both; texts of which words were removed may meet by that.
         progress: Show a progress bar.
         callbacks: Told of every epoch, in this order; what they raise ends the training.
         **settings: Numbers of `Recipe`, e.g. `epochs=3`, and settings of the objectives, e.g. `epsilon=1e-3`.
@@ -84,7 +86,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     choice("architecture", architecture, get_args(Architecture))
     require_libraries()
     folder = Path(out)
-    _check_data(data, dev, check_recipe(recipe))
+    check_data(data, dev, check_recipe(recipe), disjoint=disjoint)
     recipe = _complete(recipe, data)
     prepared = open_start(model, data, recipe, architecture)
     asked = {**recipe.asked, **selection_of(recipe, data), "architecture": architecture}
@@ -161,7 +163,7 @@ def _complete(recipe: Recipe, data: Dataset) -> Recipe:
     return recipe if recipe.patience is not None else replace(recipe, patience=PATIENCE[data.multi_label])
 
 
-def _check_data(data: Dataset, dev: Dataset, recipe: Recipe) -> None:
+def check_data(data: Dataset, dev: Dataset, recipe: Recipe, *, disjoint: bool = True) -> None:
     """Refuse data that cannot teach what the terms ask for."""
     for one in (data, dev):
         if not isinstance(one, Dataset):
@@ -170,7 +172,7 @@ def _check_data(data: Dataset, dev: Dataset, recipe: Recipe) -> None:
         strange = min(set(dev.label_names) - set(data.label_names))
         raise InputError(f"the validation texts have the label '{strange}', which no training text has.")
     check_labels(data, dev)
-    if shared := data.shared_with(dev):
+    if disjoint and (shared := data.shared_with(dev)):
         raise InputError(
             f"{len(shared)} training texts are in the validation data too: {named(shared)}; leave them out with "
             "--drop-duplicates, in Python data.without(dev)."
