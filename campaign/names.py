@@ -56,6 +56,7 @@ ON_DATA = {
     "recommend": ("--budget", "--head", "--model"),
     "train": ("--objective", "--combine", "--architecture", "--precision", "--epochs", "--dev", "--model"),
     "tune": ("--search", "--trials", "--objective", "--format"),
+    "roar": ("--method", "--remover", "--share", "--seed", "--encoder", "--dev", "--model"),
     "fit": ("--metric", "--set", "--remover", "--encoder", "--dev", "--model"),
 }
 COLOUR = re.compile("\x1b\\[[0-9;]*m")
@@ -147,7 +148,7 @@ def commands(value: str, base: Path, folder: str) -> list[Command]:
     ]
     rows += [["explain", "a good film", *(() if option == "--model" else model), option, value] for option in OPTIONS]
     for name, options in ON_DATA.items():
-        rest = [*data, *(["--out", str(place.run / name)] if name in {"train", "tune", "fit"} else [])]
+        rest = [*data, *(["--out", str(place.run / name)] if name in {"train", "tune", "roar", "fit"} else [])]
         rest = ["aml", *rest] if name == "fit" else rest
         rows += [[name, *rest, option, value] for option in options]
     records = ("evaluate", *data, *model, "--method", "saliency", "--metric", "entropy", "--format", "json")

@@ -18,7 +18,10 @@ from whylight.models.load import load
 from whylight.models.randomise import levels_of, randomise
 from whylight.models.unchanged import unchanged
 
-every_architecture = pytest.mark.parametrize("architecture", tiny.ARCHITECTURES)
+every_architecture = pytest.mark.parametrize(
+    "architecture",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in tiny.RELATIVES else []) for name in tiny.ARCHITECTURES],
+)
 
 
 def weights(clf: Any) -> dict[str, Tensor]:
@@ -90,7 +93,7 @@ def test_exactly_the_upper_levels_are_new_and_the_cascade_is_nested(architecture
 
 
 @every_architecture
-@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("depth", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_the_model_and_the_process_stay_as_they_were(architecture: str, depth: int) -> None:
     model = tiny.model(architecture).train()
     next(iter(model.parameters())).requires_grad_(requires_grad=False)

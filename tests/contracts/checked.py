@@ -39,6 +39,8 @@ MOSTLY_OF_VIEWS = {
 """Checks that hold for all of them wherever they hold for one; that they do is left to the slow tests."""
 OF_TOKENIZERS = {"every_unit_is_explained"}
 OTHER_TOKENIZERS = ("roberta", "llama")
+COSTLY = ("aml", "marc")
+"""Methods that train or optimise, and see no more of an architecture than its gradients, which others look at too."""
 
 
 @cache
@@ -77,7 +79,8 @@ def marks(method: str, architecture: str, title: str) -> list[Any]:
     """Return the marks of a test: `slow` where another one says nearly as much."""
     twin = architecture in tiny.RELATIVES
     another = architecture != "bert" and title in MOSTLY_OF_VIEWS and method not in one_of_each_view()
-    return [pytest.mark.slow] if twin or another else []
+    alike = architecture not in (*FULLY, *OTHER_TOKENIZERS) and (title in OF_VIEWS or method in COSTLY)
+    return [pytest.mark.slow] if twin or another or alike else []
 
 
 def says_something(method: str, architecture: str, title: str) -> bool:

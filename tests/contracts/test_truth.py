@@ -20,7 +20,7 @@ from whylight.perturb.binding import bound
 from whylight.views.meter import Meter
 
 PAIR = ("The plot is good", "this film was not dull")
-SOME = ("gpt2", "xlm", "xlnet", "t5", "bart", "mbart", "funnel", "longformer", "fnet", "opt", "nystromformer", "ibert")
+SOME = ("gpt2", "xlnet", "t5", "bart", "funnel", "longformer", "fnet")
 """Architectures of which every method is tried in every run of the suite; the others' take longer than they tell."""
 every = pytest.mark.parametrize("name", zoo.NAMES)
 

@@ -247,7 +247,7 @@ COMMAND = [sys.executable, "-m", "whylight", "evaluate", "--data", "planted:", "
 
 
 def test_interrupted_by_hand_it_writes_what_was_done_and_says_so(tmp_path: Path) -> None:
-    command = [*COMMAND, "--set", "samples=400", "--data-set", "size=2000", "--out", str(tmp_path)]
+    command = [*COMMAND, "--set", "samples=400", "--data-set", "size=400", "--out", str(tmp_path)]
     heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a suite in the background may ignore it
     process = subprocess.Popen(  # noqa: S603
         command,
