@@ -56,7 +56,7 @@ ON_DATA = {
     "recommend": ("--budget", "--head", "--model"),
     "train": ("--objective", "--combine", "--architecture", "--precision", "--epochs", "--dev", "--model"),
     "tune": ("--search", "--trials", "--objective", "--format"),
-    "roar": ("--method", "--remover", "--share", "--seed", "--encoder", "--dev", "--model"),
+    "roar": ("--method", "--remover", "--share", "--seeds", "--encoder", "--dev", "--model"),
     "fit": ("--metric", "--set", "--remover", "--encoder", "--dev", "--model"),
 }
 COLOUR = re.compile("\x1b\\[[0-9;]*m")
