@@ -14,7 +14,7 @@ from torch import Tensor
 
 from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import SettingError
-from whylight.metrics.subsets import _removed, infidelity, sensitivity_n
+from whylight.metrics.subsets import infidelity, sensitivity_n, subsets_of
 from whylight.views import game as views
 from whylight.views.game import Game
 
@@ -158,12 +158,12 @@ def test_both_metrics_and_all_explanations_share_what_they_ask() -> None:
 def test_subsets_of_a_size_are_drawn_alike_likely() -> None:
     generator = np.random.default_rng(0)
     for n, size, count in [(12, 6, 2000), (12, 6, 150), (30, 3, 500)]:  # some of few, and some of many
-        drawn = _removed(n, size, count, generator)
+        drawn = subsets_of(n, size, count, generator)
         assert drawn.shape[0] == min(count, comb(n, size))
         assert (drawn.sum(axis=1) == size).all()
         share, spread = size / n, np.sqrt(size / n * (1 - size / n) / len(drawn))
         assert np.abs(drawn.mean(axis=0) - share).max() < 4 * spread
-    every = _removed(7, 3, 35, generator)
+    every = subsets_of(7, 3, 35, generator)
     assert len({row.tobytes() for row in every}) == 35
 
 

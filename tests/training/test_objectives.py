@@ -57,6 +57,30 @@ def test_rollout_is_refused_where_labels_have_their_own_attention() -> None:
         value(stage.step("plm_ca"), "rationale_rollout")
 
 
+def test_random_masking_is_the_loss_of_masked_texts_and_validation_draws_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    step = stage.step("bert")
+    step.training = False
+    seen: list[Tensor] = []
+    run = step.network.run
+    monkeypatch.setattr(step.network, "run", lambda batch, **given: seen.append(given["ids"]) or run(batch, **given))  # type: ignore[func-returns-value]
+    found = [float(value(step, "random_masking", beta=0.9).detach()) for _ in range(2)]
+    assert found[0] == found[1]
+    masked = seen[0] != step.batch.ids
+    assert masked.any()
+    assert not masked[~step.batch.content].any()
+    assert (seen[0][masked] == step.network.mask_id).all()
+    assert step.figures["masked_share"] == pytest.approx(float(masked.sum() / step.batch.content.sum()))
+    logits = run(step.batch, train=False, ids=seen[0]).logits.detach()
+    assert found[0] == pytest.approx(float(torch.nn.functional.cross_entropy(logits, step.batch.labels)))
+    step.training = True
+    for _ in range(200):
+        value(step, "random_masking", beta=0.5)
+    share = (torch.stack(seen[2:]) != step.batch.ids)[:, step.batch.content].float().mean()
+    assert share == pytest.approx(0.25, abs=0.05)  # half of beta
+
+
 @pytest.mark.parametrize(("name", "architecture"), DIFFERENTIATED)
 def test_the_gradient_of_a_term_is_that_of_finite_differences(name: str, architecture: str) -> None:
     step = stage.step(architecture)

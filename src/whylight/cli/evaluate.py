@@ -34,6 +34,8 @@ whylight evaluate --data reviews.jsonl --method lime --metric aopc_comprehensive
 
 whylight evaluate --data reviews.jsonl --method attention --method alti --set layer=all --out runs/layers
 
+whylight evaluate --data reviews.jsonl --model ./my-model --metric-model ./copy --metric f_fidelity_plus --method lime
+
 whylight evaluate --data reviews.jsonl --method "lime\\[samples=200]" --method "lime\\[samples=2000]" --out runs/samples
 
 whylight evaluate --data reviews.jsonl --model ./seed-0 --model ./seed-1 --method lime --out runs/seeds
@@ -76,6 +78,10 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     control: Annotated[
         str | None,
         typer.Option(help="best-of=10: also measure each method as the best of ten maps, its own and perturbed ones."),
+    ] = None,
+    metric_model: Annotated[
+        str | None,
+        typer.Option(help="Measure faithfulness on this model instead, e.g. a copy trained by random_masking."),
     ] = None,
     by_outcome: Annotated[
         bool, typer.Option("--by-outcome", help="Also one table for right and one for wrong predictions.")
@@ -126,9 +132,11 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         tune=tuning,
         zero_non_alphanumeric=zero_non_alphanumeric,
         control=None if control is None else Control.parse(control),
+        metric_model=None if metric_model is None else load(metric_model, head=parse_head(head)),
         settings=parse_settings(settings or []),
     )
     title = f"{records.name} {records.split}, {len(records)} texts"
+    title += "" if metric_model is None else f"; faithfulness on {metric_model}"
     models: list[str | None] = list(model) if model else [None]
     if len(models) > 1 or seeds != 1:
         named = zip(model_names([one or "bundled" for one in models]), models, strict=True)

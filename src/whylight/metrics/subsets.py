@@ -113,14 +113,14 @@ def _drawn(explanation: Explanation, game: Game, *, steps: int | None, subsets: 
     sizes = sorted(set(share_counts(steps, n, rounding="round")))
     claim(2 * len(sizes) * subsets * n, f"{len(sizes) * subsets:,} subsets of {n:,} features")
     generator = np.random.default_rng(seed)
-    removed = np.concatenate([_removed(n, size, subsets, generator) for size in sizes])  # [subsets, features]
+    removed = np.concatenate([subsets_of(n, size, subsets, generator) for size in sizes])  # [subsets, features]
     sums = np.stack([rows[:, one].sum(axis=1) for one in removed])  # one by one: numbers take eight times the memory
     left = game.in_blocks(len(removed), lambda numbers: ~removed[numbers])
     return _Drawn(sums, game.full - left, removed.sum(axis=1))
 
 
-def _removed(n: int, size: int, count: int, generator: np.random.Generator) -> Bools:
-    """Draw subsets of a size, `[subsets, features]`: `count`, or all where there are no more."""
+def subsets_of(n: int, size: int, count: int, generator: np.random.Generator) -> Bools:
+    """Draw subsets of n features of a size, `[subsets, features]`: `count`, or all where there are no more."""
     if comb(n, size) <= LISTED * count:
         every = np.asarray(list(combinations(range(n), size)))
         count = min(count, len(every))

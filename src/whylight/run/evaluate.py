@@ -40,6 +40,7 @@ class Question:
     tune: Dataset | None = None
     zero_non_alphanumeric: bool = False
     control: Control | None = None
+    metric_model: Classifier | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -55,6 +56,7 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
     tune: Dataset | None = None,
     zero_non_alphanumeric: bool = False,
     control: str | None = None,
+    metric_model: Classifier | None = None,
     out: Path | str | None = None,
     progress: bool = True,
     budget: float | None = None,
@@ -78,6 +80,8 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
         zero_non_alphanumeric: Set the scores of features without a letter or digit to 0 before they are measured.
         control: `"best-of=10"` measures every method once more as the best of ten maps: its own and perturbations of it
             (`"best-of=10,tau=0.9"`: how alike they are), for comparison with a method that picks its map by a metric.
+        metric_model: Measure faithfulness on this classifier instead: a copy of the explained one that was fine-tuned
+            on texts with gaps (`random_masking`) knows what it is asked about. Its labels must be the same.
         out: Folder for the tables; a run that was stopped goes on from there. A callable then needs its `identity`.
             Rows are then not kept in memory, but read from the folder, one part at a time, whenever they are asked for.
         progress: Show a progress bar, and announce what takes minutes.
@@ -97,6 +101,7 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
         tune=tune,
         zero_non_alphanumeric=zero_non_alphanumeric,
         control=None if control is None else Control.parse(control),
+        metric_model=metric_model,
         settings=settings or {},
     )
     with limited(budget=budget, max_memory=max_memory):
@@ -122,6 +127,7 @@ def answer(
         tuned=tune is not None,
         zero_non_alphanumeric=question.zero_non_alphanumeric,
         control=question.control,
+        metric_model=question.metric_model,
     )
     with opened(out, _identity(classifier, data, tune, plan, kept=out is not None), data, tune) as book:
         if tune is not None:
@@ -197,8 +203,19 @@ def _identity(classifier: Classifier, data: Dataset, tune: Dataset | None, plan:
             )
         contents = {**known, "data": data.fingerprint(), **_given_contents(plan), **plan.contents}
         contents |= {} if tune is None else {"tuning data": tune.fingerprint()}
+        contents |= _metric_model_contents(plan)
     names = {"model": classifier.identity, "data": data.described(), "tune": tune.described() if tune else None}
     return Identity(contents=contents, settings=plan.asked, names=names)
+
+
+def _metric_model_contents(plan: Plan) -> dict[str, str]:
+    """Return hashes of the classifier that metrics ask, if it is another than the explained one."""
+    if plan.metric_model is None:
+        return {}
+    known = plan.metric_model.contents()
+    if known is None:
+        raise ModelError("a folder must know what was measured, and the metric model is a callable: give its identity.")
+    return {f"metric model: {name}": value for name, value in known.items()}
 
 
 def _given_contents(plan: Plan) -> dict[str, str]:

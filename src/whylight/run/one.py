@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import InputError
 from whylight.core.explanation import Explanation, Provenance
 from whylight.core.inputs import Settings
@@ -20,7 +19,6 @@ from whylight.core.labels import Target
 from whylight.core.rationale import Rationale
 from whylight.core.registry import Spec
 from whylight.data.dataset import Record
-from whylight.explaining import provide
 from whylight.explaining.case import Case, open_case
 from whylight.explaining.receipts import explain_case, explain_cases
 from whylight.explaining.variants import Variant
@@ -28,14 +26,12 @@ from whylight.metrics._curves import CURVE_SHARES, perturbation_curves
 from whylight.metrics.alone import non_alphanumeric
 from whylight.run.control import Control, best_values, candidates, controlled
 from whylight.run.corpus import needs_boundary, scaling_of
+from whylight.run.games import ask_at_once, asked_case, games_of, only
 from whylight.run.plan import Plan
 from whylight.store.explanations import row_of
 from whylight.store.tables import HUMAN, RANDOM, Row
-from whylight.views.classifier import Classifier, Request
-from whylight.views.game import BLOCK_BYTES, Game
-
-HALF = 0.5
-"""An answer that no metric stumbles over."""
+from whylight.views.classifier import Classifier
+from whylight.views.game import Game
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +81,11 @@ def work_together(classifier: Classifier, records: Sequence[Record], plan: Plan,
 
 def _measured_all(record: Record, bench: Bench, explained: Sequence[Explanation], plan: Plan, run: str) -> Done:
     """Measure all explanations of a record."""
-    games = {target: _games(bench.case, plan, target) for target in bench.measured}
+    asked = asked_case(bench.case, plan)
+    games = {target: games_of(asked, plan, target) for target in bench.measured}
     ones = [only(explanation, target) for explanation in explained for target in explanation.targets]
     maps = _maps_of(ones, games, plan.control)
-    _ask_at_once([*ones, *(one for several in maps.values() for one in several)], games, plan)
+    ask_at_once([*ones, *(one for several in maps.values() for one in several)], games, plan)
     explanations, scores, curves = [], [], []
     for number, one in enumerate(ones):
         (target,) = one.targets
@@ -102,7 +99,8 @@ def _measured_all(record: Record, bench: Bench, explained: Sequence[Explanation]
             explanations.append({**about, **row_of(named)})
             found = best_values(maps[number], games[target], plan.metrics_on(Game))
             scores += [{**about, **_best_row(named, *best, space=plan.space)} for best in found]
-    return Done(explanations, scores, curves, bench.case.cache.rows_run)
+    rows_run = sum(case.cache.rows_run for case in dict.fromkeys((bench.case, asked)))
+    return Done(explanations, scores, curves, rows_run)
 
 
 def _maps_of(
@@ -142,11 +140,6 @@ def gold_index(classifier: Classifier, name: str) -> int:
         known = ", ".join(classifier.labels.names[:20])
         raise InputError(f"the data has the label '{name}', which the model does not know; it has {known}.")
     return columns[0]
-
-
-def only(explanation: Explanation, target: Target) -> Explanation:
-    """Return the part of an explanation that is about one target."""
-    return replace(explanation, targets=(target,), scores=explanation.row(target)[None])
 
 
 def _explanations(benches: Sequence[Bench], plan: Plan) -> list[list[Explanation]]:
@@ -207,41 +200,6 @@ def _human(bench: Bench, plan: Plan) -> Explanation:
         seconds=0.0,
     )
     return Explanation(encoded.example, encoded.places, targets, np.stack(marks), bench.case.prediction, receipt)
-
-
-def _games(case: Case, plan: Plan, target: Target) -> dict[str, Game]:
-    """Return the game of a target under each remover."""
-    return {one.name: provide.game(case, Request((target,), plan.space), one) for one in plan.removals}
-
-
-def _ask_at_once(explained: Sequence[Explanation], games: dict[Target, dict[str, Game]], plan: Plan) -> None:
-    """Find out what all metrics will ask of each game, and ask it in one go: large batches run faster.
-
-    Metrics are tried on a game that writes down what it is asked. What a metric would ask only after some answer is
-    asked when it is measured; one that searches would ask for what nobody needs.
-    """
-    measures = [(spec, settings) for spec, settings in plan.metrics_on(Game) if not spec.facts["searches"]]
-    for target, own in games.items():
-        for game in own.values():
-            paper, asked = _paper(game.n_features)
-            for explanation in explained:
-                if target in explanation.targets:
-                    for spec, settings in measures:
-                        spec.function(only(explanation, target), paper, **settings)
-            if asked:
-                game(np.unique(np.concatenate(asked), axis=0))
-
-
-def _paper(n_features: int) -> tuple[Game, list[Bools]]:
-    """Return a game that writes down what it is asked, and where; of a very long text, as much as fits."""
-    asked: list[Bools] = []
-
-    def write_down(keep: Bools) -> Floats:
-        if sum(one.nbytes for one in asked) + keep.nbytes <= BLOCK_BYTES:
-            asked.append(keep)
-        return np.full((len(keep), 1), HALF)
-
-    return Game(write_down, n_features=n_features), asked
 
 
 def _measured(

@@ -40,6 +40,7 @@ class Plan:
         zero_non_alphanumeric: Whether features without a letter or digit lose their score before they are measured.
         control: Whether every method stands once more in the tables, as the best of several maps.
         contents: Hashes of what removers work with, such as a masked language model.
+        metric_model: What faithfulness metrics ask instead of the explained classifier.
     """
 
     methods: tuple[Variant, ...]
@@ -52,6 +53,7 @@ class Plan:
     zero_non_alphanumeric: bool = False
     control: Control | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
+    metric_model: Classifier | None = None
 
     def metrics_on(self, evidence: type | None) -> list[tuple[Spec, Settings]]:
         """Return the metrics that take this kind of evidence."""
@@ -81,6 +83,7 @@ class Plan:
         }
         # defaults are no part of it, so that folders from before there were others hold the same question
         asked |= {} if self.options.target == "predicted" else {"target": str(self.options.target)}
+        asked |= {} if self.metric_model is None else {"metric_model": self.metric_model.identity}
         return asked if self.control is None else {**asked, "control": self.control.asked}
 
 
@@ -96,6 +99,7 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     tuned: bool,
     zero_non_alphanumeric: bool = False,
     control: Control | None = None,
+    metric_model: Classifier | None = None,
 ) -> Plan:
     """Check everything that can be checked before the first text is explained."""
     asked = asked_methods([*methods, RANDOM])
@@ -114,7 +118,9 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     with_settings = tuple((one.spec, dict(one.settings)) for own in both[len(asked) :] for one in own)
     for spec, own in with_settings:
         _check_metric(spec, own, data, marked=marked, tuned=tuned)
-    removals = tuple(chosen_removal(classifier, name, removing[name]) for name in measured_by)
+    if metric_model is not None:
+        _check_metric_model(metric_model, classifier)
+    removals = tuple(chosen_removal(metric_model or classifier, name, removing[name]) for name in measured_by)
     return Plan(
         methods=tuple(one for own in both[: len(asked)] for one in own),
         metrics=tuple(one for one in with_settings if not is_corpus_metric(one[0])),
@@ -125,12 +131,20 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
         zero_non_alphanumeric=zero_non_alphanumeric,
         control=control,
         contents={name: value for one in (removal, *removals) for name, value in one.contents.items()},
+        metric_model=metric_model,
     )
 
 
 def evidence_of(spec: Spec) -> type | None:
     """Return what a metric takes besides the explanation."""
     return spec.consumes[1] if len(spec.consumes) > 1 else None
+
+
+def _check_metric_model(metric_model: Classifier, classifier: Classifier) -> None:
+    """Refuse a model that cannot stand for the explained one: it must know the same labels, in the same order."""
+    if metric_model.labels.names != classifier.labels.names:
+        own, other = (", ".join(one.labels.names[:5]) for one in (metric_model, classifier))
+        raise SettingError(f"the metric model has the labels {own}, the explained one has {other}; they must be alike.")
 
 
 def _default_metrics(*, has_rationales: bool) -> list[str]:
