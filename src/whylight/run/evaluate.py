@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from whylight.core.errors import InputError, ModelError, SettingError
-from whylight.core.identity import Identity, folder_digest
+from whylight.core.identity import Identity, digest, folder_digest
 from whylight.core.limits import limited
 from whylight.data.dataset import Dataset, named
 from whylight.explaining.bar import progress_bar
@@ -209,13 +209,13 @@ def _identity(classifier: Classifier, data: Dataset, tune: Dataset | None, plan:
 
 
 def _metric_model_contents(plan: Plan) -> dict[str, str]:
-    """Return hashes of the classifier that metrics ask, if it is another than the explained one."""
+    """Return a hash of the classifier that metrics ask, if it is another than the explained one."""
     if plan.metric_model is None:
         return {}
     known = plan.metric_model.contents()
     if known is None:
         raise ModelError("a folder must know what was measured, and the metric model is a callable: give its identity.")
-    return {f"metric model: {name}": value for name, value in known.items()}
+    return {"metric model": digest([dict(known)])}
 
 
 def _given_contents(plan: Plan) -> dict[str, str]:
