@@ -44,6 +44,7 @@ findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; 
 	$(BIN)/python findings/aml.py $(DATA)
 	$(BIN)/python findings/aml_costs.py $(DATA)
 	$(BIN)/python findings/movies.py $(DATA)
+	$(BIN)/python findings/degraded.py $(DATA)
 
 model: $(VENV)/.installed-model  ## train the bundled sentiment model anew
 	$(BIN)/python scripts/make_sentiment_model.py
