@@ -121,7 +121,8 @@ class Estimate:
         if budget is not None and total > budget:
             raise LimitError(
                 f"this takes {told_time}, and the budget is {duration(budget)}; "
-                "allow more, or ask for less (fewer texts, samples or methods)."
+                "allow more, or ask for less (fewer texts, samples or methods).",
+                seconds=total,
             )
         self._look(now)
         if self._say is not None and total > WORTH_SAYING and elapsed >= PATIENCE:
