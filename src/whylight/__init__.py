@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from whylight.explaining.options import Options
     from whylight.models.load import load
     from whylight.run.evaluate import evaluate
+    from whylight.study.audit import audit
     from whylight.study.sanity import sanity_check
     from whylight.training.fit import fit
     from whylight.training.fit_mlm import fit_mlm
@@ -38,6 +39,7 @@ __all__ = [
     "Span",
     "Text",
     "WhylightError",
+    "audit",
     "compatible",
     "dataset",
     "evaluate",
@@ -53,6 +55,7 @@ __all__ = [
 
 _LAZY = {
     "Options": "whylight.explaining.options",
+    "audit": "whylight.study.audit",
     "compatible": "whylight.explaining.compatible",
     "dataset": "whylight.data.load",
     "evaluate": "whylight.run.evaluate",

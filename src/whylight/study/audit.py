@@ -1,15 +1,16 @@
 """How far can explanations of this model be trusted? The analyses of Pham et al. 2022 for anyone's model.
 
 Tables A1 to A5 and 4 of that paper, and its table 1 as the headline: does the ranking of methods flip with what
-"removed" means? The cheapest analyses are done first, within a budget of seconds (`study/budgeted.py`). Words and figures come
-from the same tables (`study/audit_words.py`, `study/audit_advice.py`).
+"removed" means? The cheapest analyses are done first, within a budget of seconds (`study/budgeted.py`). Words and
+figures come from the same tables (`study/audit_words.py`, `study/audit_advice.py`).
 Reference: Pham et al. 2022. Cost: at most `budget` seconds, up to the batch that is on its way.
 """
 
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -81,6 +82,19 @@ class Audit:
     def records(self) -> list[Row]:
         """Return one flat record for each figure."""
         return [{"analysis": name, **row} for name, own in self.figures.items() for row in own.records()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, as JSON takes them."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        notes = {name: {"texts": own.texts, "notes": own.notes} for name, own in self.figures.items()}
+        return plain | {
+            "figures": self.records(),
+            "analyses": notes,
+            "example": None if self.example is None else asdict(self.example),
+            "left_out": [asdict(one) for one in self.left_out],
+            "verdicts": [asdict(one) for one in self.verdicts],
+            "recommendation": asdict(self.recommendation),
+        }
 
 
 def audit(  # noqa: PLR0913  the public call: every argument but two is optional
@@ -188,13 +202,13 @@ def _analyses(
         return figures
 
     known = {
-        "returns": Analysis(1, _infilled(infill_returns)),
+        "returns": Analysis(1, _infilled(infill_returns), cheaper=False),
         "damage": Analysis(5, lambda subject: removal_damage(subject, seed=seed)),
         "size": Analysis(1, attribution_size),
         "agreement": Analysis(1, agreement),
         "ranking": Analysis(6, lambda subject: removal_ranking(subject, methods)),
         "randomised": Analysis(4, lambda subject: head_randomised(subject, seed=seed)),
-        "all_words": Analysis(2, _infilled(marginal_words)),
+        "all_words": Analysis(1, _infilled(marginal_words), cheaper=False),
     }
     for name in asked or ():
         if name not in known:

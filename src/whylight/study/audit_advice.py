@@ -17,7 +17,7 @@ from whylight.core.registry import METRICS
 from whylight.store.tables import RANDOM
 from whylight.study.audit_words import standing
 from whylight.study.figures import Figures
-from whylight.study.removal_ranking import MEASURES, Candidate, column_of
+from whylight.study.removal_ranking import MEASURES, PASSES, Candidate, column_of
 
 Certainty = Literal["sure", "likely", "cannot tell"]
 
@@ -69,7 +69,9 @@ def recommendation_of(
     alike = [one for one in best if _base(one) == _base(first)]
     chosen = min(alike, key=lambda one: (_samples(one) or 0, ranks[one.name]))
     others = [one.name for one in methods if one != chosen and set(table[chosen.name, one.name]) != {1}]
-    return _recommended(chosen, others, texts=figures.texts)
+    unlike = [one for one in best if one != chosen and any(table[chosen.name, one.name])]
+    cheapest = min((one for one in best if one not in unlike), key=lambda one: _passes(figures, one))
+    return _recommended(chosen, others, cheaper=cheapest.name if cheapest != chosen else None, texts=figures.texts)
 
 
 def _standings(figures: Figures, first: str, second: str, removers: Sequence[str]) -> list[int]:
@@ -97,7 +99,12 @@ def _samples(one: Candidate) -> int | None:
     return samples if isinstance(samples, int) else None
 
 
-def _recommended(chosen: Candidate, others: Sequence[str], *, texts: int) -> Recommendation:
+def _passes(figures: Figures, one: Candidate) -> float:
+    cell = figures.cell(one.name, PASSES)
+    return np.inf if cell is None else cell.mean
+
+
+def _recommended(chosen: Candidate, others: Sequence[str], *, cheaper: str | None, texts: int) -> Recommendation:
     samples = _samples(chosen)
     removing = "" if chosen.remover is None else f", with words removed by {chosen.remover}"
     drawing = "it draws no samples" if samples is None else f"{samples} samples a text"
@@ -106,9 +113,10 @@ def _recommended(chosen: Candidate, others: Sequence[str], *, texts: int) -> Rec
     if not others:
         why = f"{better}, and so it is than every other method that was tried, on {texts} texts."
         return Recommendation(chosen.variant.spec.name, chosen.remover, samples, "sure", (what, why))
-    why = f"{better}, and never clearly worse than another that is; {texts} texts cannot tell it everywhere from "
-    said = (what, f"{why}{', '.join(others)}.")
-    return Recommendation(chosen.variant.spec.name, chosen.remover, samples, "likely", said)
+    why = f"{better} on {texts} texts, and never clearly worse than another that is"
+    said = [what, f"{why}; but it is not clearly better everywhere than {', '.join(others)}."]
+    said += [f"{cheaper} costs fewer passes of the model, and nobody can tell the two apart."] if cheaper else []
+    return Recommendation(chosen.variant.spec.name, chosen.remover, samples, "likely", tuple(said))
 
 
 def _nothing(why: str) -> Recommendation:

@@ -6,7 +6,7 @@ is `cannot tell`. Tests are not corrected for their number.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Literal
 
 from whylight.core.registry import METRICS
@@ -134,12 +134,12 @@ def _damage(figures: Figures, removers: Sequence[str]) -> Verdict:
         drops = {name: figures.cell(name, column) for name in removers}
         each = ", ".join(f"{_points(cell)} by {name}" for name, cell in drops.items() if cell is not None)
         said.append(f"With {column}, it loses {each}.")
-    clear, words = _pairs(figures, removers, (ONE, HALF), "costs more right answers")
+    clear, words = _pairs(figures, removers, (ONE, HALF), "more right answers are lost")
     return Verdict("damage", "differs" if clear else "cannot tell", (*said, *words))
 
 
 def _size(figures: Figures, removers: Sequence[str]) -> Verdict:
-    clear, words = _pairs(figures, removers, (size.SIZE, size.COVERAGE), "is larger")
+    clear, words = _pairs(figures, removers, (size.SIZE, size.COVERAGE), "larger")
     people = figures.cell(size.PEOPLE, size.COVERAGE)
     said = [] if people is None else [f"People marked {_percent(people)} of the words."]
     return Verdict("size", "differs" if clear else "cannot tell", (*words, *said))
@@ -148,31 +148,30 @@ def _size(figures: Figures, removers: Sequence[str]) -> Verdict:
 def _randomised(figures: Figures, removers: Sequence[str]) -> Verdict:
     columns = [f"{change}{way}" for way in (USUAL, PUBLISHED) for change in CHANGES]
     known = [column for column in columns if column in figures.columns]
-    clear, words = _pairs(figures, removers, known, "is larger (a new head is noticed more)")
+    clear, words = _pairs(figures, removers, known, "a new head is noticed more")
     return Verdict("randomised", "differs" if clear else "cannot tell", words)
 
 
 def _all_words(figures: Figures, removers: Sequence[str]) -> Verdict:
     columns = [column_of(measure, name) for measure in MEASURES for name in removers]
-    clear, words = _pairs(figures, (FEW, EVERY), columns, "is larger")
+    clear, words = _pairs(figures, (FEW, EVERY), columns, "larger", where="with")
     likeness = figures.cell(*BOTH)
     said = [] if likeness is None else [f"Their scores correlate by {_number(likeness)} (Pearson)."]
     return Verdict("all_words", "differs" if clear else "cannot tell", (*said, *words))
 
 
-def _pairs(figures: Figures, rows: Sequence[str], columns: Sequence[str], larger: str) -> tuple[bool, tuple[str, ...]]:
+def _pairs(
+    figures: Figures, rows: Sequence[str], columns: Sequence[str], more: str, *, where: str = "under"
+) -> tuple[bool, tuple[str, ...]]:
     """Compare rows two by two in each column; return whether any difference is clear, and what to say of all."""
     said, unclear = [], []
-    for column in columns:
-        for one, other in combinations(rows, 2):
-            found = figures.difference((one, column), (other, column))
-            if found is None:
-                continue
-            if found.sign:
-                first, second = (one, other) if found.sign > 0 else (other, one)
-                said.append(f"{column}: {first} {larger} than {second}, by {_by(found)}.")
-            else:
-                unclear.append(f"{one} from {other} ({column})")
+    for column, (one, other) in product(columns, combinations(rows, 2)):
+        found = figures.difference((one, column), (other, column))
+        if found is not None and found.sign:
+            first, second = (one, other) if found.sign > 0 else (other, one)
+            said.append(f"{column}: {more} {where} {first} than {where} {second}, by {_by(found)}.")
+        elif found is not None:
+            unclear.append(f"{one} from {other} ({column})")
     rest = [f"{_texts(figures)} cannot tell {'; '.join(unclear)}."] if unclear else []
     return bool(said), (*said, *rest)
 

@@ -8,7 +8,7 @@ ones of one order: time decides which cells a table has and on how many texts th
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whylight.core.errors import IncompatibleError, InputError, LimitError
 from whylight.core.estimate import duration
@@ -25,10 +25,12 @@ class Analysis:
     Attributes:
         share: Its share of the time, beside those of the analyses that follow.
         run: What it does.
+        cheaper: Whether it makes sense without removers that draw several texts.
     """
 
     share: int
     run: Callable[[Subject], Figures]
+    cheaper: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def analyse(
         seconds = (end - clock()) * one.share / sum(shares.values())
         del shares[name]
         try:
-            found[name] = _within(subject, one.run, seconds=seconds, clock=clock)
+            found[name] = _within(subject, one, seconds=seconds, clock=clock)
         except LimitError as error:
             left_out.append(LeftOut(name, _too_long(error, len(subject.cases)), error.seconds))
         except (IncompatibleError, InputError) as error:
@@ -83,17 +85,17 @@ def rungs(texts: int) -> list[int]:
     return found
 
 
-def _within(subject: Subject, run: Callable[[Subject], Figures], *, seconds: float, clock: Clock) -> Figures:
+def _within(subject: Subject, analysis: Analysis, *, seconds: float, clock: Clock) -> Figures:
     """Do an analysis on as many texts and removers as there is time for; what is raised is about all of them."""
     end, first = clock() + seconds, None
-    for own in subject.cheaper():
+    for own in subject.cheaper() if analysis.cheaper else (subject,):
         for texts in rungs(len(subject.cases)):
             left = end - clock()
             if left <= 0:
                 break
             try:
                 with limited(budget=left, clock=clock):
-                    return _noted(run(own.first(texts)), subject, own)
+                    return _noted(analysis.run(own.first(texts)), subject, own)
             except LimitError as error:
                 first = first or error
     raise first or LimitError("no time was left.")
