@@ -41,12 +41,12 @@ class DotPanel:
 
 
 def dot_panels(columns: Mapping[str, Mapping[str, Cell]]) -> list[DotPanel]:
-    """Lay out a picture for each column.
+    """Lay out a picture for each column that has two rows to compare.
 
     Args:
         columns: By column: the cells of its rows.
     """
-    drawn = {name: own for name, own in columns.items() if own}
+    drawn = {name: own for name, own in columns.items() if len(own) > 1}
     names = [row for own in drawn.values() for row in own]
     left = min(NAMES, CHARACTER * max((len(name) for name in names), default=0) + 14)
     return [_panel(name, own, left, _range(name, drawn)) for name, own in drawn.items()]

@@ -40,7 +40,7 @@ from whylight.views.classifier import Classifier
 
 METHODS_TRIED = ("input_x_gradient", "lime[samples=50]", "lime[samples=200]")
 """Methods besides occlusion, unless others are asked for: one pass there and back, and few and more samples."""
-OCCLUSION, INFILL = "occlusion", "infill"
+OCCLUSION, INFILL, RANKING = "occlusion", "infill", "ranking"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +130,7 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
     started = clock()
     named = _removers(classifier, removers, settings or {})
     own, others = remover_settings(settings or {}, named)
-    tried = _methods(classifier, methods, others)
+    tried = _methods(classifier, methods, others) if analyses is None or RANKING in analyses else []
     subject = open_subject(classifier, _drawn(data, sample=sample, seed=seed), removers=named, settings=own)
     examples: list[Disagreement | None] = []
     todo = _analyses(analyses, tried, examples, seed=seed)
@@ -149,7 +149,7 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
         example=examples[0] if examples else None,
         left_out=left_out,
         verdicts=verdicts_of(figures, removers=named),
-        recommendation=recommendation_of(figures.get("ranking"), candidates(named, tried), removers=named),
+        recommendation=recommendation_of(figures.get(RANKING), candidates(named, tried), removers=named),
     )
 
 
@@ -206,7 +206,7 @@ def _analyses(
         "damage": Analysis(5, lambda subject: removal_damage(subject, seed=seed)),
         "size": Analysis(1, attribution_size),
         "agreement": Analysis(1, agreement),
-        "ranking": Analysis(6, lambda subject: removal_ranking(subject, methods)),
+        RANKING: Analysis(6, lambda subject: removal_ranking(subject, methods)),
         "randomised": Analysis(4, lambda subject: head_randomised(subject, seed=seed)),
         "all_words": Analysis(1, _infilled(marginal_words), cheaper=False),
     }

@@ -40,7 +40,7 @@ class LeftOut:
     Attributes:
         name: The analysis.
         reason: Why, in a sentence without its full stop.
-        seconds: How long it would have taken on all texts, where that is known.
+        seconds: How long it would have taken on all texts, by an early estimate that may be too low.
     """
 
     name: str
@@ -111,4 +111,4 @@ def _noted(figures: Figures, subject: Subject, own: Subject) -> Figures:
 def _too_long(error: LimitError, texts: int) -> str:
     if error.seconds is None:
         return str(error).rstrip(".")
-    return f"{texts} text{'' if texts == 1 else 's'} would take about {duration(error.seconds)}"
+    return f"{texts} text{'' if texts == 1 else 's'} would take {duration(error.seconds)} or more"

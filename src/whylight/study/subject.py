@@ -127,9 +127,13 @@ def open_subject(
     if not len(data):
         raise InputError(f"'{data.name}' ({data.split}) has no text to look at.")
     removals = {name: chosen_removal(classifier, name, settings.get(name)) for name in removers}
-    cases = tuple(open_case(classifier, record.example) for record in data)
-    kept = [number for number, case in enumerate(cases) if case.encoded.n_features]
+    kept: list[tuple[Record, Case]] = []
+    with progress_bar(len(data), shown=True) as step:
+        for record in data:
+            step("classifying")
+            case = open_case(classifier, record.example)
+            kept += [(record, case)] if case.encoded.n_features else []
     if not kept:
         raise InputError(f"no text of '{data.name}' ({data.split}) has a word.")
-    records = tuple(data[number] for number in kept)
-    return Subject(classifier, replace(data, records=records), tuple(cases[number] for number in kept), removals)
+    records, cases = zip(*kept, strict=True)
+    return Subject(classifier, replace(data, records=records), cases, removals)
