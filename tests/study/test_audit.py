@@ -107,7 +107,15 @@ def test_too_few_texts_are_no_verdict() -> None:
     assert verdict.answer == "cannot tell"
     advice = recommendation_of(table, candidates(REMOVERS, []), removers=REMOVERS)
     assert "no method is clearly better than random" in advice.sentences[0]
-    assert "no time" in recommendation_of(None, [], removers=REMOVERS).sentences[0]
+    assert "not ranked" in recommendation_of(None, [], removers=REMOVERS).sentences[0]
+
+
+def test_a_remover_that_there_was_no_time_for_is_no_reason_to_tell_nothing() -> None:
+    table = ranking({ONE: {"mask": 0.2, "delete": 0.3}, OTHER: {"mask": 0.4, "delete": 0.5}, "random": CHANCE})
+    (verdict,) = verdicts_of({"ranking": table}, removers=(*REMOVERS, "infill"))
+    assert verdict.answer == "holds"
+    every = (*REMOVERS, "infill")
+    assert recommendation_of(table, candidates(every, []), removers=every).certainty == "sure"
 
 
 def test_verdicts_equal_the_tables(found: Audit) -> None:
@@ -236,6 +244,7 @@ def test_what_cannot_be_asked_is_refused() -> None:
         ({"removers": ["delete", "maks"]}, "unknown remover .*Did you mean 'mask'"),
         ({"analyses": ["rankign"]}, "unknown analysis 'rankign'.*Did you mean 'ranking'"),
         ({"methods": ["lima"]}, "unknown method 'lima'"),
+        ({"analyses": ["damage"], "settings": {"lime.samples": 3}}, "'lime', which is not asked for"),
         ({"sample": 0}, "at least one record"),
         ({"settings": {"infill.model": "m"}, "removers": REMOVERS}, "'infill', which is not asked for"),
     ):

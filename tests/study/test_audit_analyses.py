@@ -8,6 +8,7 @@ from audited import additive, labelled, subject
 
 import masked
 import quick
+import tiny
 import whylight as wl
 from whylight.core.errors import IncompatibleError, InputError, SettingError
 from whylight.explaining import removing
@@ -218,6 +219,18 @@ def test_the_label_of_the_randomised_model_may_be_explained() -> None:
     )
     expected = (np.sign(first.scores[0]) * np.sign(second.scores[0]) < 0).mean()
     assert found.lines[0].cells["sign_change"].mean == pytest.approx(expected)
+
+
+def test_the_published_way_is_for_one_label_and_the_head() -> None:
+    ask = {"methods": ["occlusion"], "draws": 1}
+    with pytest.raises(SettingError, match="use levels='head'"):
+        sanity_check(quick.classifier("bert"), labelled(TEXT), initialiser="xavier", **ask)
+    several = wl.load(tiny.model("bert", problem_type="multi_label_classification"), tiny.tokenizer("bert"))
+    with pytest.raises(SettingError, match="several labels a text"):
+        sanity_check(several, labelled(TEXT), levels="head", explained="randomised", **ask)
+    found = head_randomised(subject(several, labelled(TEXT), "delete", "mask"), draws=1)
+    assert found.columns == ("sign_change", "mean_change")
+    assert "as published needs one label" in found.notes[0]
 
 
 def test_a_function_has_no_head_to_draw() -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Initialiser = Literal["library", "xavier"]
 Explained = Literal["untouched", "randomised"]
+"""As in `study/sanity.py`, which needs torch."""
 DIRECTIONS = {"sign_change": "↑", "mean_change": "↑", "spearman": "→0"}
 """Where a method goes that notices the new weights."""
 LEGEND = (

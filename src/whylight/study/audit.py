@@ -6,7 +6,6 @@ figures come from the same tables (`study/audit_words.py`, `study/audit_advice.p
 Reference: Pham et al. 2022. Cost: at most `budget` seconds, up to the batch that is on its way.
 """
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -16,7 +15,7 @@ import numpy as np
 
 from whylight.core.errors import IncompatibleError, SettingError, unknown
 from whylight.core.inputs import JsonValue, Settings
-from whylight.core.limits import Clock
+from whylight.core.limits import Clock, limited
 from whylight.core.registry import REMOVERS
 from whylight.data.dataset import Dataset
 from whylight.explaining.compatible import compatible, require
@@ -125,13 +124,12 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
         settings: Settings of removers and methods, e.g. `{"infill.model": "bert-base-uncased"}`.
         clock: Where the time comes from.
     """
-    if not (budget > 0 and math.isfinite(budget)):
-        raise SettingError(f"the budget must be above 0 seconds, not {budget:g}.")
     started = clock()
     named = _removers(classifier, removers, settings or {})
     own, others = remover_settings(settings or {}, named)
-    tried = _methods(classifier, methods, others) if analyses is None or RANKING in analyses else []
-    subject = open_subject(classifier, _drawn(data, sample=sample, seed=seed), removers=named, settings=own)
+    tried = _methods(classifier, methods if analyses is None or RANKING in analyses else (), others)
+    with limited(budget=budget, clock=clock):
+        subject = open_subject(classifier, _drawn(data, sample=sample, seed=seed), removers=named, settings=own)
     examples: list[Disagreement | None] = []
     todo = _analyses(analyses, tried, examples, seed=seed)
     figures, left_out = analyse(subject, todo, end=started + budget, clock=clock, strict=analyses is not None)

@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 
 from whylight.core.arrays import Floats
-from whylight.core.registry import METRICS
+from whylight.run.summary import metric_of
 from whylight.store.tables import RANDOM
-from whylight.study.audit_words import standing
+from whylight.study.audit_words import standings
 from whylight.study.figures import Figures
-from whylight.study.removal_ranking import MEASURES, PASSES, Candidate, column_of
+from whylight.study.removal_ranking import PASSES, Candidate
 
 Certainty = Literal["sure", "likely", "cannot tell"]
 
@@ -47,14 +47,14 @@ def recommendation_of(
     """Recommend a method from the table of the ranking.
 
     Args:
-        figures: The table; None where the ranking was left out.
+        figures: The table; None where there is none.
         ranked: What it ranks.
         removers: The removers of its columns.
     """
     if figures is None:
-        return _nothing("there was no time to rank methods; give more of it (--budget)")
-    table = {(a.name, b.name): _standings(figures, a.name, b.name, removers) for a in ranked for b in ranked if a != b}
-    methods = [one for one in ranked if one.name != RANDOM]
+        return _nothing("methods were not ranked")
+    table = {pair: list(signs.values()) for pair, signs in standings(figures, removers).items()}
+    methods = [one for one in ranked if one.name in figures.rows and one.name != RANDOM]
     good = [one for one in methods if set(table[one.name, RANDOM]) == {1}]
     if not good:
         return _nothing(f"no method is clearly better than random scores under every remover on {figures.texts} texts")
@@ -64,29 +64,26 @@ def recommendation_of(
             "every method that is better than random scores is clearly worse than another under some remover: decide "
             "first what removing a word should mean"
         )
-    ranks = _mean_ranks(figures, [one.name for one in methods], removers)
+    ranks = _mean_ranks(figures, [one.name for one in methods])
     first = min(best, key=lambda one: ranks[one.name])
     alike = [one for one in best if _base(one) == _base(first)]
     chosen = min(alike, key=lambda one: (_samples(one) or 0, ranks[one.name]))
     others = [one.name for one in methods if one != chosen and set(table[chosen.name, one.name]) != {1}]
-    unlike = [one for one in best if one != chosen and any(table[chosen.name, one.name])]
-    cheapest = min((one for one in best if one not in unlike), key=lambda one: _passes(figures, one))
+    untold = [one for one in best if one == chosen or not any(table[chosen.name, one.name])]
+    cheapest = min(untold, key=lambda one: _passes(figures, one))
     return _recommended(chosen, others, cheaper=cheapest.name if cheapest != chosen else None, texts=figures.texts)
 
 
-def _standings(figures: Figures, first: str, second: str, removers: Sequence[str]) -> list[int]:
-    return [standing(figures, first, second, measure, name) for measure in MEASURES for name in removers]
-
-
-def _mean_ranks(figures: Figures, names: Sequence[str], removers: Sequence[str]) -> dict[str, float]:
-    """Return the mean rank of each method over all columns, 0 for the best."""
+def _mean_ranks(figures: Figures, names: Sequence[str]) -> dict[str, float]:
+    """Return the mean rank of each method over all measures and removers, 0 for the best."""
     ranks = list[Floats]()
-    for measure in MEASURES:
-        for remover in removers:
-            cells = [figures.cell(name, column_of(measure, remover)) for name in names]
-            means = np.asarray([np.inf if cell is None else cell.mean for cell in cells])
-            better = -means if METRICS[measure].facts["higher_is_better"] else means
-            ranks.append(better.argsort(kind="stable").argsort(kind="stable").astype(np.float64))
+    for column in figures.columns:
+        if column == PASSES:
+            continue
+        cells = [figures.cell(name, column) for name in names]
+        means = np.asarray([np.nan if cell is None else cell.mean for cell in cells])
+        better = -means if metric_of(column).facts["higher_is_better"] else means
+        ranks.append(better.argsort(kind="stable").argsort(kind="stable").astype(np.float64))
     return dict(zip(names, np.mean(ranks, axis=0).tolist(), strict=True))
 
 

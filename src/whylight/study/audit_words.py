@@ -21,6 +21,8 @@ from whylight.study.removal_ranking import MEASURES, column_of
 from whylight.study.remover_agreement import FIRST, ORDER
 
 Answer = Literal["flips", "holds", "differs", "cannot tell", "measured"]
+Column = tuple[str, str]
+"""A measure and a remover."""
 SHOWN = 3
 """Flips that are told one by one."""
 
@@ -59,38 +61,51 @@ def verdicts_of(found: Mapping[str, Figures], *, removers: Sequence[str]) -> tup
     return tuple(say(found[name]) for name, say in words.items() if name in found)
 
 
-def standing(figures: Figures, first: str, second: str, measure: str, remover: str) -> int:
-    """Return 1 where the first method is clearly better than the second by a measure, -1 where worse, 0 elsewhere."""
-    column = column_of(measure, remover)
-    found = figures.difference((first, column), (second, column))
-    if found is None:
-        return 0
-    return found.sign if METRICS[measure].facts["higher_is_better"] else -found.sign
+def standings(figures: Figures, removers: Sequence[str]) -> dict[tuple[str, str], dict[Column, int]]:
+    """Hold every two methods of a ranking against each other.
+
+    Args:
+        figures: The table of the ranking.
+        removers: The removers of its columns; those that it lacks are left out.
+
+    Returns:
+        By pair, and by measure and remover: 1 where the first is clearly better, -1 where worse, 0 where neither is.
+    """
+    columns = [one for one in product(MEASURES, removers) if column_of(*one) in figures.columns]
+    found = {}
+    for one, other in combinations(figures.rows, 2):
+        signs = {}
+        for measure, remover in columns:
+            name = column_of(measure, remover)
+            difference = figures.difference((one, name), (other, name))
+            sign = 0 if difference is None else difference.sign
+            signs[measure, remover] = sign if METRICS[measure].facts["higher_is_better"] else -sign
+        found[one, other] = signs
+        found[other, one] = {column: -sign for column, sign in signs.items()}
+    return found
 
 
 def _ranking(figures: Figures, removers: Sequence[str]) -> Verdict:
     """Say whether two methods change places with the remover of the metric: the headline of an audit."""
+    table = standings(figures, removers)
     pairs = list(combinations([row for row in figures.rows if row != RANDOM], 2))
-    flips, same = [], {}
-    for measure in MEASURES:
-        held = 0
-        for one, other in pairs:
-            signs = {name: standing(figures, one, other, measure, name) for name in removers}
-            if {1, -1} <= set(signs.values()):
-                flips.append((measure, one, other, signs))
-            held += set(signs.values()) in ({1}, {-1})
-        same[measure] = held
+    flips, same = [], dict.fromkeys(MEASURES, 0)
+    for measure, pair in product(MEASURES, pairs):
+        signs = {remover: sign for (by, remover), sign in table[pair].items() if by == measure}
+        if {1, -1} <= set(signs.values()):
+            flips.append(_flip(measure, *pair, signs))
+        same[measure] += set(signs.values()) in ({1}, {-1})
     told = "; ".join(f"{held} of {len(pairs)} pairs of methods by {measure}" for measure, held in same.items())
-    steady = f"The order is clear, and the same under every remover, for {told}."
+    steady = f"The order is clear, and the same under every remover of the table, for {told}."
     if flips:
         more = len(flips) - SHOWN
         rest = (f"{more} more of these flips are in the tables.",) if more > 0 else ()
-        said = "Your ranking flips with the remover: " + "; ".join(_flip(*one) for one in flips[:SHOWN]) + "."
+        said = f"Your ranking flips with the remover: {'; '.join(flips[:SHOWN])}."
         return Verdict("ranking", "flips", (said, *rest, steady))
     if all(held == len(pairs) for held in same.values()):
         return Verdict("ranking", "holds", ("Your ranking of methods holds under every remover.", steady))
     unclear = (
-        f"Whether your ranking of methods flips with the remover, {_texts(figures)} cannot tell: no pair clearly does."
+        f"{_texts(figures)} cannot tell whether your ranking of methods flips with the remover: no pair clearly does."
     )
     return Verdict("ranking", "cannot tell", (unclear, steady))
 

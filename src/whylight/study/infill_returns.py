@@ -40,13 +40,14 @@ def infill_returns(subject: Subject, *, remover: str = "infill") -> Figures:
         remover: The remover, which has a masked language model.
     """
     removal = subject.removals[remover]
-    filler = _filler_of(removal)
+    filler, top = _filler_of(removal), int(str(removal.settings["top"]))
+    fragments = bool(removal.settings["fragments"])
 
     def look(record: Record, case: Case) -> Mapping[Place, float]:
         guesses: dict[int, Guess] = {}
         for window in case.encoded.windows:
             if isinstance(window, TokenWindow | TextWindow):
-                guesses = likely_words(window, filler, top=int(str(removal.settings["top"]))) | guesses
+                guesses = likely_words(window, filler, top=top, fragments=fragments) | guesses
         places = [place for rationale in record.rationales.values() for place in rationale.places]
         marked = case.encoded.example.marks(places, case.encoded.places)
         found = _shares(ALL, guesses.values())

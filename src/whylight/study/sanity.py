@@ -176,9 +176,7 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
     """
     cascade = _cascade(classifier, levels)
     check_seed(seed)
-    choice("initialiser", initialiser, get_args(Initialiser))
-    if choice("explained", explained, get_args(Explained)) == "randomised" and classifier.labels.head == "sigmoid":
-        raise SettingError("a model of several labels a text predicts other numbers of them: explained='untouched'.")
+    _check_published(classifier, cascade, initialiser, explained)
     if draws < 1:
         raise SettingError(f"the setting 'draws' must be at least 1, not {draws}.")
     question = _sanity_question(classifier, methods, options or Options(), settings or {})
@@ -216,6 +214,16 @@ def _cascade(classifier: Classifier, levels: str | int) -> tuple[CascadeLevel, .
             f"({', '.join(level.name for level in found)}), not '{levels}'."
         )
     return found[:depth]
+
+
+def _check_published(
+    classifier: Classifier, cascade: Sequence[CascadeLevel], initialiser: Initialiser, explained: Explained
+) -> None:
+    """Refuse what the published way of the check cannot do."""
+    if choice("initialiser", initialiser, get_args(Initialiser)) == "xavier" and len(cascade) > 1:
+        raise SettingError("the initialiser 'xavier' draws the last linear layer of the head alone: use levels='head'.")
+    if choice("explained", explained, get_args(Explained)) == "randomised" and classifier.labels.head == "sigmoid":
+        raise SettingError("a model of several labels a text predicts other numbers of them: explained='untouched'.")
 
 
 def _sanity_question(
