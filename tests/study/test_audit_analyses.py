@@ -176,10 +176,10 @@ def test_few_words_beside_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_new_head_is_that_of_the_sanity_check() -> None:
-    own = subject(quick.classifier("bert"), labelled(TEXT, "never a dull script"), "delete", "mask")
-    found = head_randomised(own, draws=2, seed=5)
+    own = subject(quick.classifier("bert"), labelled("the film was good", "never a dull script"), "delete", "mask")
+    found = head_randomised(own, draws=1, seed=5)
     options = Options(remover="delete", score="log_odds")
-    check = {"methods": ["occlusion"], "levels": "head", "draws": 2, "seed": 5, "options": options}
+    check = {"methods": ["occlusion"], "levels": "head", "draws": 1, "seed": 5, "options": options}
     usual = sanity_check(own.classifier, own.data, **check)
     published = sanity_check(own.classifier, own.data, initialiser="xavier", explained="randomised", **check)
     for way, summary in (("", usual), (PUBLISHED, published)):

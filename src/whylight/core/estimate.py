@@ -27,11 +27,15 @@ Planned = tuple[str, int]
 
 @dataclass(slots=True)
 class _Current:
-    """The item that is being worked on: when it began, and its steps; `first` are those of the first batch."""
+    """The item that is being worked on: when it began, and its steps; `first` are those of the first batch.
+
+    `asked` is when steps were first heard of: what came before it was done once, and is no part of what a step takes.
+    """
 
     kind: str
     size: int
     began: float
+    asked: float | None = None
     expected: int = 0
     steps: int = 0
     first: int = 0
@@ -70,8 +74,10 @@ class Estimate:
 
     def expect(self, steps: int) -> None:
         """Hear that the current item has so many more steps."""
-        if self._current is not None:
-            self._current.expected += steps
+        one = self._current
+        if one is not None:
+            one.asked = self._clock() if one.asked is None else one.asked
+            one.expected += steps
 
     def advance(self, steps: int) -> None:
         """Hear that so many more steps are done."""
@@ -103,7 +109,8 @@ class Estimate:
         later = one.steps - one.first
         if later:
             return left * (now - one.first_end) / later
-        return left * (now - one.began) / one.steps if one.steps else 0.0
+        since = one.began if one.asked is None else one.asked
+        return left * (now - since) / one.steps if one.steps else 0.0
 
     def _finish(self, now: float) -> None:
         if self._current is not None:
