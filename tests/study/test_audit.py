@@ -149,10 +149,10 @@ def test_without_a_masked_model_or_weights_or_labels_it_says_so() -> None:
         audited(unlabelled, analyses=["damage"])
 
 
-def test_texts_are_halved_while_they_are_enough() -> None:
-    assert rungs(100) == [100, 50, 25, 12]
+def test_texts_are_doubled_from_as_few_as_are_enough() -> None:
+    assert rungs(100) == [12, 25, 50, 100]
     assert rungs(19) == [19]
-    assert rungs(20) == [20, 10]
+    assert rungs(20) == [10, 20]
     assert rungs(3) == [3]
 
 
@@ -167,11 +167,11 @@ def at_most(count: int) -> Callable[[Any], Figures]:
 
 def test_what_does_not_fit_is_done_on_fewer_texts_or_left_out() -> None:
     own = subject(additive(WORTH), texts(40), *REMOVERS)
-    todo = {"fits": Analysis(1, at_most(40)), "less": Analysis(1, at_most(15)), "never": Analysis(1, at_most(5))}
+    todo = {"fits": Analysis(at_most(40)), "less": Analysis(at_most(15)), "never": Analysis(at_most(5))}
     figures, left_out = analyse(own, todo, end=9e9, clock=lambda: 0.0, strict=False)
     assert {name: one.texts for name, one in figures.items()} == {"fits": 40, "less": 10}
     (one,) = left_out
-    assert (one.name, one.reason, one.seconds) == ("never", "40 texts would take 5 min or more", 300.0)
+    assert (one.name, one.reason, one.seconds) == ("never", "10 texts would take 5 min or more", 300.0)
     _, every = analyse(own, todo, end=0.0, clock=lambda: 0.0, strict=False)
     assert [one.reason for one in every] == ["no time was left"] * 3
 

@@ -200,13 +200,13 @@ def _analyses(
         return figures
 
     known = {
-        "returns": Analysis(1, _infilled(infill_returns), cheaper=False),
-        "damage": Analysis(5, lambda subject: removal_damage(subject, seed=seed)),
-        "size": Analysis(1, attribution_size),
-        "agreement": Analysis(1, agreement),
-        RANKING: Analysis(6, lambda subject: removal_ranking(subject, methods)),
-        "randomised": Analysis(4, lambda subject: head_randomised(subject, seed=seed)),
-        "all_words": Analysis(1, _infilled(marginal_words), cheaper=False),
+        "returns": Analysis(_infilled(infill_returns), cheaper=False),
+        "damage": Analysis(lambda subject: removal_damage(subject, seed=seed)),
+        "size": Analysis(attribution_size),
+        "agreement": Analysis(agreement),
+        RANKING: Analysis(lambda subject: removal_ranking(subject, methods)),
+        "randomised": Analysis(lambda subject: head_randomised(subject, seed=seed), kept=False),
+        "all_words": Analysis(_infilled(marginal_words), cheaper=False, kept=False),
     }
     for name in asked or ():
         if name not in known:
