@@ -13,7 +13,7 @@ from whylight.core.text import Span, Text
 from whylight.explaining.console import Console
 from whylight.report.terminal import render
 
-VOID = {"meta", "br", "hr", "img", "input", "link"}
+VOID = {"meta", "br", "wbr", "hr", "img", "input", "link"}
 
 
 NASTY = 'He said <script>alert(1)</script> & "quoted" it\'s\n\n  fine   {{ 7*7 }} </p></style> &amp; [red]x[/red]'

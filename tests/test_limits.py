@@ -73,6 +73,20 @@ def test_an_estimate_from_the_first_batches_is_what_it_takes() -> None:
     assert (total, more) == (pytest.approx(3 * first), False)
 
 
+def test_what_is_done_between_two_calls_of_the_model_is_not_counted_for_every_step() -> None:
+    clock = Clock()
+    one, _ = estimate([("", 1)], clock)
+    one.step()
+    one.expect(1)
+    clock.now = 1.0
+    one.advance(1)
+    clock.now = 20.0  # texts are made before they go through the model
+    one.expect(100)
+    clock.now = 21.0
+    one.advance(10)
+    assert one.seconds(clock.now) == (pytest.approx(21.0 + 9.0), False)
+
+
 def test_texts_to_come_count_by_their_length_and_their_method() -> None:
     clock = Clock()
     one, _ = estimate([("fast", 10), ("slow", 10), ("fast", 30), ("slow", 30)], clock)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from whylight.explaining.options import Options
     from whylight.models.load import load
     from whylight.run.evaluate import evaluate
+    from whylight.study.audit import audit
     from whylight.study.roar import roar
     from whylight.study.sanity import sanity_check
     from whylight.training.fit import fit
@@ -39,6 +40,7 @@ __all__ = [
     "Span",
     "Text",
     "WhylightError",
+    "audit",
     "compatible",
     "dataset",
     "evaluate",
@@ -55,6 +57,7 @@ __all__ = [
 
 _LAZY = {
     "Options": "whylight.explaining.options",
+    "audit": "whylight.study.audit",
     "compatible": "whylight.explaining.compatible",
     "dataset": "whylight.data.load",
     "evaluate": "whylight.run.evaluate",

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from whylight import __version__
+from whylight.cli.audit import audit
 from whylight.cli.compare import compare
 from whylight.cli.evaluate import evaluate
 from whylight.cli.explain import explain
@@ -78,6 +79,7 @@ app.command()(evaluate)
 app.command()(compare)
 app.command()(report)
 app.command()(recommend)
+app.command()(audit)
 app.command()(sanity)
 app.command()(roar)
 app.command()(fit)

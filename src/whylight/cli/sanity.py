@@ -1,6 +1,6 @@
 """`whylight sanity`: do explanations change when the model forgets what it has learnt?"""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.table import Table
@@ -15,6 +15,9 @@ from whylight.explaining.console import Console, say
 if TYPE_CHECKING:
     from whylight.study.sanity import SanitySummary
 
+Initialiser = Literal["library", "xavier"]
+Explained = Literal["untouched", "randomised"]
+"""As in `study/sanity.py`, which needs torch."""
 DIRECTIONS = {"sign_change": "↑", "mean_change": "↑", "spearman": "→0"}
 """Where a method goes that notices the new weights."""
 LEGEND = (
@@ -50,6 +53,14 @@ def sanity(  # noqa: PLR0913  one parameter an option
     draws: Annotated[int, typer.Option(help="How often weights are drawn; changes are averaged over the draws.")] = 3,
     sample: Annotated[int | None, typer.Option(help="Explain so many records, drawn at random.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the new weights and of the sample.")] = 0,
+    initialiser: Annotated[
+        Initialiser,
+        typer.Option(help="library (all weights of a level) or xavier (the last matrix; --levels head)."),
+    ] = "library",
+    explained: Annotated[
+        Explained,
+        typer.Option(help="Whose label is explained after the draw: the untouched or randomised model's."),
+    ] = "untouched",
     remover: Annotated[str | None, typer.Option(help='What "removed" means to methods.')] = None,
     unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
     long: Annotated[str, typer.Option(help="window, segments, truncate or refuse.")] = "window",
@@ -83,6 +94,8 @@ def sanity(  # noqa: PLR0913  one parameter an option
         levels=int(levels) if levels.isdecimal() else levels,
         draws=draws,
         seed=seed,
+        initialiser=initialiser,
+        explained=explained,
         options=Options.parse(target="predicted", unit=unit, remover=remover, score=None, long=long, pieces="sum"),
         budget=budget,
         max_memory=max_memory,

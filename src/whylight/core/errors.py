@@ -27,7 +27,16 @@ class IncompatibleError(WhylightError):
 
 
 class LimitError(WhylightError):
-    """The work would take more time or memory than it may."""
+    """The work would take more time or memory than it may.
+
+    Args:
+        message: What to say.
+        seconds: How long the work would take, where that is what it is about.
+    """
+
+    def __init__(self, message: str, *, seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class UnmetError(WhylightError):

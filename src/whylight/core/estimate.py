@@ -27,15 +27,21 @@ Planned = tuple[str, int]
 
 @dataclass(slots=True)
 class _Current:
-    """The item that is being worked on: when it began, and its steps; `first` are those of the first batch."""
+    """The item that is being worked on: when it began, and its steps; `first` are those of the first batch.
+
+    `busy` are the seconds in which steps were on their way, `since` is up to when they are counted: what is done
+    between two calls of the model, such as making texts, is no part of what a step takes.
+    """
 
     kind: str
     size: int
     began: float
+    since: float
     expected: int = 0
     steps: int = 0
     first: int = 0
-    first_end: float = 0.0
+    busy: float = 0.0
+    first_busy: float = 0.0
 
 
 class Estimate:
@@ -65,13 +71,15 @@ class Estimate:
         kind, size = self._plan[min(self._number, len(self._plan) - 1)]
         self._number += 1
         self._left[kind] -= size
-        self._current = _Current(kind, size, now)
+        self._current = _Current(kind, size, now, now)
         self._check(now)
 
     def expect(self, steps: int) -> None:
         """Hear that the current item has so many more steps."""
-        if self._current is not None:
-            self._current.expected += steps
+        one = self._current
+        if one is not None:
+            one.since = self._clock() if one.steps >= one.expected else one.since
+            one.expected += steps
 
     def advance(self, steps: int) -> None:
         """Hear that so many more steps are done."""
@@ -79,8 +87,9 @@ class Estimate:
         if one is None:
             return
         one.steps += steps
+        one.busy, one.since = one.busy + now - one.since, now
         if not one.first:
-            one.first, one.first_end = one.steps, now
+            one.first, one.first_busy = one.steps, one.busy
         self._check(now)
 
     def seconds(self, now: float) -> tuple[float, bool]:
@@ -88,7 +97,7 @@ class Estimate:
         rates = {kind: spent / max(1, size) for kind, (spent, size) in self._done.items()}
         coming, one = 0.0, self._current
         if one is not None:
-            rest = self._rest(one, now)
+            rest = self._rest(one)
             coming += rest
             if one.steps:
                 rates.setdefault(one.kind, (now - one.began + rest) / max(1, one.size))
@@ -97,13 +106,13 @@ class Estimate:
         return now - self._limits.started + coming, unseen
 
     @staticmethod
-    def _rest(one: _Current, now: float) -> float:
-        """Return the seconds that the current item still takes, as far as its steps tell."""
+    def _rest(one: _Current) -> float:
+        """Return the seconds that the steps of the current item still take, as far as those that are done tell."""
         left = max(0, one.expected - one.steps)
         later = one.steps - one.first
         if later:
-            return left * (now - one.first_end) / later
-        return left * (now - one.began) / one.steps if one.steps else 0.0
+            return left * (one.busy - one.first_busy) / later
+        return left * one.busy / one.steps if one.steps else 0.0
 
     def _finish(self, now: float) -> None:
         if self._current is not None:
@@ -121,7 +130,8 @@ class Estimate:
         if budget is not None and total > budget:
             raise LimitError(
                 f"this takes {told_time}, and the budget is {duration(budget)}; "
-                "allow more, or ask for less (fewer texts, samples or methods)."
+                "allow more, or ask for less (fewer texts, samples or methods).",
+                seconds=total,
             )
         self._look(now)
         if self._say is not None and total > WORTH_SAYING and elapsed >= PATIENCE:

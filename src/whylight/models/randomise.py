@@ -18,7 +18,7 @@ Reference: Adebayo et al. 2018 (cascading randomisation). Cost: a copy of the mo
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 from torch import nn
@@ -29,6 +29,7 @@ from whylight.core.registry import SEEDS
 from whylight.models.holding import held
 from whylight.views.classifier import Classifier
 
+Initialiser = Literal["library", "xavier"]
 HEAD, EMBEDDINGS = "head", "embeddings"
 _LOADED_FLAG = "_is_hf_initialized"
 
@@ -86,14 +87,18 @@ def levels_of(classifier: Classifier) -> tuple[CascadeLevel, ...]:
     return tuple(found)
 
 
-def randomise(classifier: Classifier, *, depth: int, seed: int = 0) -> OnModel:
+def randomise(classifier: Classifier, *, depth: int, seed: int = 0, initialiser: Initialiser = "library") -> OnModel:
     """Return a twin with new weights in the uppermost levels; the classifier itself stays as it is.
 
     Args:
         classifier: What `wl.load` returned for a Hugging Face model.
         depth: How many levels get new weights; 1 is the head alone.
         seed: Same seed, same weights.
+        initialiser: `library` draws all weights of the levels as the library does; `xavier` those of the last linear
+            layer of the head alone, uniformly after Glorot and Bengio 2010, as Pham et al. 2022 do.
     """
+    if initialiser == "xavier":
+        return _with_new_matrix(_with_weights(classifier), depth=depth, seed=seed)
     own, levels = _with_weights(classifier), levels_of(classifier)
     if not 1 <= depth <= len(levels):
         raise SettingError(f"this model has {len(levels)} levels of weights; 'depth' must lie in 1 to {len(levels)}.")
@@ -103,6 +108,20 @@ def randomise(classifier: Classifier, *, depth: int, seed: int = 0) -> OnModel:
     _put_back(twin, own.model, new={name for level in levels[:depth] for name in level.parameters})
     name = f"{own.identity} (weights of seed {seed} down to {levels[depth - 1].name})"
     return own.with_model(twin.to(own.model.device), identity=name)
+
+
+def _with_new_matrix(own: OnModel, *, depth: int, seed: int) -> OnModel:
+    """Return a twin whose last linear layer has another matrix; its bias and all else stay."""
+    if depth != 1:
+        raise SettingError("the initialiser 'xavier' draws the last linear layer of the head alone: use depth 1.")
+    check_seed(seed)
+    twin, head = _copied(own.model), {name for level in levels_of(own)[:1] for name in level.parameters}
+    last = [m for name, m in twin.named_modules() if isinstance(m, nn.Linear) and f"{name}.weight" in head]
+    if not last:
+        raise IncompatibleError(f"the head of '{type(own.model).__name__}' has no linear layer to draw anew.")
+    with torch.no_grad():
+        nn.init.xavier_uniform_(last[-1].weight, generator=torch.Generator().manual_seed(seed))
+    return own.with_model(twin.to(own.model.device), identity=f"{own.identity} (last matrix of seed {seed}, Xavier)")
 
 
 def check_seed(seed: int) -> None:

@@ -30,6 +30,7 @@ from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import SettingError
 from whylight.core.registry import remover
 from whylight.core.text import Span
+from whylight.perturb.blanks import Words, blanked, padded, stretch
 from whylight.views.batch import Variants
 from whylight.views.filling import Draft, Filler, Likely
 from whylight.views.texts import TextBatch, TextWindow
@@ -37,8 +38,6 @@ from whylight.views.tokens import TokenBatch, TokenWindow
 
 Mode = Literal["auto", "marginal", "top1", "top1_excluding_original", "sample"]
 Order = Literal["at_once", "left_to_right"]
-Words = dict[int, int]
-"""A token of the masked language model for each removed feature."""
 Draws = list[tuple[float, Words]]
 """Fillings of one coalition with their weights."""
 Candidates = dict[int, tuple[Ints, Floats]]
@@ -94,7 +93,7 @@ def infill(  # noqa: PLR0913  one keyword per setting
     filling = Filling(mode, top, threshold, order, fragments, seed)
     if isinstance(window, TokenWindow) and not len(window.features):  # a chunk of special tokens
         return Variants(window.rows(np.tile(window.ids, (len(keep), 1))))
-    texts, spans, places = _stretch(window)
+    texts, spans, places = stretch(window)
     removed = ~keep[:, window.features]
     originals = [texts[span.part][span.start : span.end] for span in spans]
     draws = _filled(filler, filler.draft(texts, spans), removed, originals, filling)
@@ -114,20 +113,6 @@ def _written(draws: list[Draws], removed: Bools, filler: Filler) -> tuple[Floats
         told = [nothing | {feature: filler.word(token) for feature, token in words.items()} for _, words in own]
         written += told + told[:1] * (most - len(own))
     return (weights if most > 1 else None), written
-
-
-def _stretch(window: TokenWindow | TextWindow) -> tuple[list[str], list[Span], list[Span]]:
-    """Return the texts of a window from its first word to its last, where its words are there, and where in all."""
-    whole = (window.text,) if isinstance(window, TextWindow) else window.texts
-    places = [window.spans[feature] for feature in window.features]
-    texts, moved, parts = [], [Span(0, 0, 0)] * len(places), sorted({span.part for span in places})
-    for number, part in enumerate(parts):
-        own = [i for i, span in enumerate(places) if span.part == part]
-        start, end = min(places[i].start for i in own), max(places[i].end for i in own)
-        texts.append(whole[part][start:end])
-        for i in own:
-            moved[i] = Span(number, places[i].start - start, places[i].end - start)
-    return texts, moved, places
 
 
 def _filled(filler: Filler, draft: Draft, removed: Bools, words: list[str], filling: Filling) -> list[Draws]:
@@ -164,7 +149,7 @@ def _candidates(  # noqa: PLR0913, PLR0917  one parameter per fact
         rows = [i for i, own in enumerate(here) if own]
         if not rows:
             continue
-        batch, places = _blanked(window, removed[rows], filler.mask, known and [known[i] for i in rows])
+        batch, places = blanked(window, removed[rows], filler.mask, known and [known[i] for i in rows])
         blanks = [np.asarray([where[f] for f in here[i]]) for i, where in zip(rows, places, strict=True)]
         likely = filler.likely(batch, blanks, top=filling.top + 1, fragments=filling.fragments)
         for i, one in zip(rows, likely, strict=True):
@@ -186,27 +171,6 @@ def _write(state: Draws, draw: int, feature: int, chosen: tuple[Ints, Floats], r
 def _is_drawn(filling: Filling, row: Bools) -> bool:
     """Say whether words are drawn at random, rather than taken by rank."""
     return filling.mode == "sample" or (filling.mode == "marginal" and row.sum() > 1)
-
-
-def _blanked(
-    window: TokenWindow, removed: Bools, mask: int, known: list[Words] | None = None
-) -> tuple[TokenBatch, list[dict[int, int]]]:
-    """Return rows with one blank for each removed word, or a word that is known, and where those stand."""
-    content = window.feature >= 0
-    first = np.zeros(len(window.ids), dtype=bool)
-    first[np.unique(window.feature, return_index=True)[1]] = True
-    rows, types, places = [], [], []
-    for number, row in enumerate(removed):
-        gone = content & np.concatenate([row, [False]])[window.feature]
-        stays = ~gone | (gone & first)
-        ids = np.where(gone, mask, window.ids)
-        for feature, token in (known[number] if known else {}).items():
-            ids[gone & (window.feature == feature)] = token
-        rows.append(ids[stays])
-        types.append(window.types[stays])
-        blanks = np.flatnonzero((gone & first)[stays])
-        places.append(dict(zip(window.feature[gone & first].tolist(), blanks.tolist(), strict=True)))
-    return _padded(rows, types), places
 
 
 def _chosen(filler: Filler, likely: Likely, place: int, word: str, filling: Filling) -> tuple[Ints, Floats]:
@@ -285,12 +249,4 @@ def _spliced(window: TokenWindow, fillings: list[dict[int, str]], places: list[S
             row[start : start + len(ids)] = ids
         rows.append(row)
         types.append(np.repeat(window.types, counts))
-    return _padded(rows, types)
-
-
-def _padded(rows: list[Ints], types: list[Ints]) -> TokenBatch:
-    lengths = np.asarray([len(row) for row in rows], dtype=np.int64)
-    width = int(lengths.max(initial=0))
-    wide = [np.asarray([np.pad(one, (0, width - len(one))) for one in some]) for some in (rows, types)]
-    shape = (len(rows), width)
-    return TokenBatch(wide[0].reshape(shape), wide[1].reshape(shape), lengths)
+    return padded(rows, types)

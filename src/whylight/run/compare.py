@@ -50,10 +50,26 @@ class Comparison:
     @property
     def standing(self) -> Standing:
         """How the first stands to the second by the one rule."""
-        low, high = self.difference.low, self.difference.high
-        if self.difference.texts < FEWEST_TEXTS or self.p_value >= CLEAR or low <= 0 <= high:
+        sign = clear_sign(self.difference, self.p_value)
+        if not sign:
             return "cannot tell"
-        return "better" if (low > 0) == self.higher_is_better else "worse"
+        return "better" if (sign > 0) == self.higher_is_better else "worse"
+
+
+def clear_sign(difference: Cell, p_value: float) -> int:
+    """Return 1 for a difference that is clearly above 0, -1 for one clearly below, 0 where nobody can tell."""
+    if difference.texts < FEWEST_TEXTS or p_value >= CLEAR or difference.low <= 0 <= difference.high:
+        return 0
+    return 1 if difference.low > 0 else -1
+
+
+def permutation_test(differences: Floats, *, seed: int = 0) -> float:
+    """Return how often flipping the signs of paired differences at random gives a sum as large as theirs."""
+    generator = np.random.default_rng(seed)
+    signs = (generator.choice((-1.0, 1.0), size=size) for size in draw_sizes(FLIPS, len(differences)))
+    least = abs(differences.sum()) - 1e-12
+    larger = sum(int((np.abs(own @ differences) >= least).sum()) for own in signs)
+    return (larger + 1) / (FLIPS + 1)
 
 
 def compare(first: Iterable[Row], second: Iterable[Row], *, seed: int = 0) -> list[Comparison]:
@@ -101,10 +117,7 @@ def _by_metric(rows: Iterable[Row]) -> dict[Measure, dict[str, float]]:
 def _compared(measure: Measure, differences: Floats, *, seed: int) -> Comparison:
     metric, remover = measure
     higher = bool(METRICS[metric].facts["higher_is_better"])
-    generator = np.random.default_rng(seed)
-    signs = (generator.choice((-1.0, 1.0), size=size) for size in draw_sizes(FLIPS, len(differences)))
-    least = abs(differences.sum()) - 1e-12
-    larger = sum(int((np.abs(own @ differences) >= least).sum()) for own in signs)
     better = differences if higher else -differences
     wins = float((better > 0).mean() + (better == 0).mean() / 2)
-    return Comparison(metric, remover, higher, interval(differences, seed=seed), (larger + 1) / (FLIPS + 1), wins)
+    p_value = permutation_test(differences, seed=seed)
+    return Comparison(metric, remover, higher, interval(differences, seed=seed), p_value, wins)

@@ -39,16 +39,27 @@ def write(path: Path, content: bytes) -> None:
     Raises:
         InputError: The file cannot be written there.
     """
+    place = check_place(path)
+    with said(path):
+        if place.exists() and not place.is_file():
+            _write_through(place, content)  # a device or pipe, which must not be replaced by a file
+        else:
+            _replace(place, content)
+
+
+def check_place(path: Path) -> Path:
+    """Return where a file will be written, or say why it cannot be: before the work whose result it is to hold.
+
+    Raises:
+        InputError: There is no such folder, or the path is one.
+    """
     with said(path):
         place = Path(os.path.realpath(path)) if path.is_symlink() else path
         if not place.parent.is_dir():
             raise NotADirectoryError(None, f"there is no folder '{place.parent}'")
-        if place.exists() and not place.is_file():
-            if place.is_dir():
-                raise IsADirectoryError(None, "it is a folder, not a file")
-            _write_through(place, content)  # a device or pipe, which must not be replaced by a file
-        else:
-            _replace(place, content)
+        if place.is_dir():
+            raise IsADirectoryError(None, "it is a folder, not a file")
+        return place
 
 
 def _replace(place: Path, content: bytes) -> None:

@@ -76,7 +76,7 @@ def recommend(
         raise SettingError(f"the budget must be above 0 seconds, not {budget:g}.")
     if len(data) < FEWEST_TEXTS:  # no budget would help
         return Recommendation(0, Summary((), {}, ()), {}, (), (_too_few(0, data, budget=budget),))
-    removers, started = _two_removers(classifier), clock()
+    removers, started = two_removers(classifier), clock()
     records = [data[int(i)] for i in np.random.default_rng(seed).permutation(len(data))]
     methods, left_out = _affordable(classifier, data, records[0], budget=budget, clock=clock)
     plan = _trial_plan(classifier, data, methods, removers)
@@ -99,7 +99,7 @@ def recommend(
     return Recommendation(texts, summary, rankings, left_out, findings)
 
 
-def _two_removers(classifier: Classifier) -> list[str]:
+def two_removers(classifier: Classifier) -> list[str]:
     """Return two removers that differ as much as they can: one that overwrites, one that shortens."""
     preferred: list[str] = ["mask", "delete", "unk", "zero", "pad"]
     return [name for name in preferred if name in classifier.removers][:2]
@@ -130,7 +130,7 @@ def _affordable(
     explain_case(bench.case, METHODS[works[0]], METHODS[works[0]].complete_settings({}), options)  # warms the model up
     seconds: dict[str, float] = {}
     started = clock()
-    random_alone = _trial_plan(classifier, data, [], _two_removers(classifier))
+    random_alone = _trial_plan(classifier, data, [], two_removers(classifier))
     work(classifier, record, random_alone, run="recommend")
     measuring = clock() - started
     for name in works:

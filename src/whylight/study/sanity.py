@@ -7,8 +7,9 @@ change, and the correlation falls towards 0. One that does not (attention under 
 predictable words) shows the text or the architecture, not the decision.
 
 The target is fixed on the untouched model, so that a change is not one of the question; Pham et al.'s code explains
-what the randomised model predicts, and so counts class flips as changes. It draws the matrix of the last linear layer
-alone (Xavier); here the whole head is drawn as the library initialises it, and then one layer after the other below it.
+what the randomised model predicts, and so counts class flips as changes (`explained="randomised"`). It draws the matrix
+of the last linear layer alone (`initialiser="xavier"`); here the whole head is drawn as the library initialises it, and
+then one layer after the other below it.
 Methods that draw numbers draw the same ones for both models. `random` never looks at the model: by construction it does
 not change (0, 0, 1), and so stands for a method that fails.
 
@@ -21,9 +22,9 @@ untouched.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -37,15 +38,17 @@ from whylight.data.dataset import Dataset
 from whylight.explaining.bar import progress_bar
 from whylight.explaining.case import open_case
 from whylight.explaining.compatible import require
-from whylight.explaining.options import Options, removal_of, with_remover_settings
+from whylight.explaining.options import Options, choice, removal_of, with_remover_settings
 from whylight.explaining.receipts import explain_case
 from whylight.explaining.removing import check_score
 from whylight.explaining.variants import Asked, Variant, asked_methods, variants
-from whylight.models.randomise import CascadeLevel, check_seed, levels_of, randomise
+from whylight.models.randomise import CascadeLevel, Initialiser, check_seed, levels_of, randomise
 from whylight.run.summary import Cell, interval
 from whylight.store.tables import RANDOM, Row
 from whylight.views.classifier import Classifier
 
+Explained = Literal["untouched", "randomised"]
+"""Whose prediction is explained."""
 MEASURES = ("sign_change", "mean_change", "spearman")
 
 
@@ -64,11 +67,19 @@ class SanityLevel:
 
 @dataclass(frozen=True, slots=True)
 class SanityLine:
-    """One method at one level: a cell a measure; `sign_change` is missing where scores have no sign."""
+    """One method at one level.
+
+    Attributes:
+        method: The method.
+        level: The level.
+        cells: A cell a measure; `sign_change` is missing where scores have no sign.
+        values: By measure: what each text has, in the order of the texts, nan where it has no value, `[texts]`.
+    """
 
     method: str
     level: str
     cells: dict[str, Cell]
+    values: dict[str, Floats] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +144,8 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
     levels: str | int = "all",
     draws: int = 3,
     seed: int = 0,
+    initialiser: Initialiser = "library",
+    explained: Explained = "untouched",
     options: Options | None = None,
     progress: bool = True,
     budget: float | None = None,
@@ -148,6 +161,9 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
         levels: `"all"`, `"head"`, or how many levels to go down; 1 is the head.
         draws: How often weights are drawn; changes are averaged over the draws.
         seed: Of the first draw of weights, and of resampling; methods take theirs from `settings`.
+        initialiser: `library` draws whole levels as the library does, `xavier` the last linear layer of the head alone.
+        explained: Whose prediction is explained in front of new weights: that of the `untouched` model, or that of the
+            `randomised` one, whose class flips then count as changes.
         options: What else is asked of every method alike.
         progress: Show a progress bar, and announce what takes minutes.
         budget: Seconds; a check that takes longer, by an estimate from its first batches, is refused.
@@ -160,6 +176,7 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
     """
     cascade = _cascade(classifier, levels)
     check_seed(seed)
+    _check_published(classifier, cascade, initialiser, explained)
     if draws < 1:
         raise SettingError(f"the setting 'draws' must be at least 1, not {draws}.")
     question = _sanity_question(classifier, methods, options or Options(), settings or {})
@@ -177,10 +194,11 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
         for depth, level in enumerate(cascade, start=1):
             changes: list[list[_Explained]] = [[] for _ in untouched]
             for draw in range(draws):
-                twin = randomise(classifier, depth=depth, seed=seed + draw)
+                twin = randomise(classifier, depth=depth, seed=seed + draw, initialiser=initialiser)
                 for text, changed in zip(untouched, changes, strict=True):
                     step(level.name)
-                    changed.append(_explained(twin, text.example, question, text.options))
+                    own = question.options if explained == "randomised" else text.options
+                    changed.append(_explained(twin, text.example, question, own))
             found.append(SanityLevel(level.name, _flips(untouched, changes, seed=seed)))
             lines += _lines(level.name, untouched, changes, question, seed=seed)
     return SanitySummary(tuple(found), tuple(lines))
@@ -196,6 +214,16 @@ def _cascade(classifier: Classifier, levels: str | int) -> tuple[CascadeLevel, .
             f"({', '.join(level.name for level in found)}), not '{levels}'."
         )
     return found[:depth]
+
+
+def _check_published(
+    classifier: Classifier, cascade: Sequence[CascadeLevel], initialiser: Initialiser, explained: Explained
+) -> None:
+    """Refuse what the published way of the check cannot do."""
+    if choice("initialiser", initialiser, get_args(Initialiser)) == "xavier" and len(cascade) > 1:
+        raise SettingError("the initialiser 'xavier' draws the last linear layer of the head alone: use levels='head'.")
+    if choice("explained", explained, get_args(Explained)) == "randomised" and classifier.labels.head == "sigmoid":
+        raise SettingError("a model of several labels a text predicts other numbers of them: explained='untouched'.")
 
 
 def _sanity_question(
@@ -233,18 +261,29 @@ def _lines(
     """Return a line per method; draws and labels of a text are averaged before texts are."""
     lines = []
     for number, method in enumerate(question.methods):
-        cells = {}
-        for measure in question.measures:
-            changed = partial(measure.spec.function, **measure.settings)
-            values = [
-                [changed(one.explanations[number], other.explanations[number]) for other in others]
-                for one, others in zip(untouched, changes, strict=True)
-            ]
-            means = np.asarray([own.mean() for one in values if len(own := _finite(np.concatenate(one)))])
-            if len(means):
-                cells[measure.name] = interval(means, seed=seed)
-        lines.append(SanityLine(method.name, level, cells))
+        values = {measure.name: _changes_by(measure, number, untouched, changes) for measure in question.measures}
+        means = {name: _finite(own) for name, own in values.items()}
+        cells = {name: interval(own, seed=seed) for name, own in means.items() if len(own)}
+        lines.append(SanityLine(method.name, level, cells, values))
     return lines
+
+
+def _changes_by(measure: Variant, number: int, untouched: Sequence[_Explained], changes: Changes) -> Floats:
+    """Return how far the explanations of each text by a method change, by one measure; nan where it has no value."""
+    means = []
+    for one, others in zip(untouched, changes, strict=True):
+        own = one.explanations[number]
+        every = [
+            measure.spec.function(own, _as_of(other.explanations[number], own), **measure.settings) for other in others
+        ]
+        known = _finite(np.concatenate(every))
+        means.append(known.mean() if len(known) else np.nan)
+    return np.asarray(means)
+
+
+def _as_of(explanation: Explanation, other: Explanation) -> Explanation:
+    """Hold an explanation beside one of another label; where both are of the same labels, nothing changes."""
+    return replace(explanation, targets=other.targets)
 
 
 def _finite(values: Floats) -> Floats:

@@ -1,0 +1,109 @@
+"""`whylight audit`: how far explanations of a model can be trusted, as one page."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from whylight.cli.data import DropBroken, read_data, say_losses
+from whylight.cli.explain import parse_head, parse_settings
+from whylight.core.printable import to_json
+from whylight.explaining.console import put, say
+
+if TYPE_CHECKING:
+    from whylight.study.audit import Audit
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+whylight audit --model ./my-model --data reviews.jsonl --out audit.html
+
+whylight audit --data sst:trees --split dev --set infill.model=bert-base-uncased --budget 600 --out audit.html
+
+whylight audit --data reviews.jsonl --analysis ranking --method "lime[samples=500]" --remover unk --remover delete
+"""
+
+
+def audit(  # noqa: PLR0913  one parameter an option
+    *,
+    data: Annotated[str, typer.Option(help="CORPUS:PATH, or the path of a file; texts like those to be explained.")],
+    out: Annotated[Path | None, typer.Option(help="Web page to write.")] = None,
+    split: Annotated[str, typer.Option(help="Split of the corpus.")] = "test",
+    model: Annotated[
+        str | None, typer.Option(help="Folder or hub id. [dim]\\[default: the bundled sentiment model][/]")
+    ] = None,
+    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Seconds to spend.")] = 120.0,
+    analysis: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="One alone, may be repeated: returns, damage, size, agreement, ranking, randomised or all_words."
+        ),
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Method to rank besides occlusion, may be repeated; lime\\[samples=200].")
+    ] = None,
+    remover: Annotated[
+        list[str] | None,
+        typer.Option(help='What "removed" may mean, may be repeated; infill needs --set infill.model=FOLDER.'),
+    ] = None,
+    sample: Annotated[int, typer.Option(help="The most texts to draw from the data.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is drawn.")] = 0,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of a remover or method.")
+    ] = None,
+    data_settings: Annotated[
+        list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
+    ] = None,
+    drop_broken: DropBroken = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
+    head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
+) -> None:
+    """Say how far explanations of a model can be trusted: do rankings flip with what "removed" means?"""
+    from whylight.models.load import load  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.report.audit_page import audit_page  # noqa: PLC0415
+    from whylight.report.page import write_page  # noqa: PLC0415
+    from whylight.store.files import check_place  # noqa: PLC0415
+    from whylight.study.audit import audit as find  # noqa: PLC0415
+
+    if out is not None:
+        check_place(out)
+    records = read_data(data, split=split, settings=data_settings, drop_broken=drop_broken)
+    say_losses(records)
+    found = find(
+        load(model, head=parse_head(head)),
+        records,
+        budget=budget,
+        analyses=analysis,
+        methods=method,
+        removers=remover,
+        sample=sample,
+        seed=seed,
+        settings=parse_settings(settings or []),
+    )
+    command = shlex.join(["whylight", *sys.argv[1:]])
+    if out is not None:
+        write_page(out, audit_page(found, command=command))
+    if as_json:
+        put(f"{to_json({**found.to_dict(), 'command': command})}\n")
+    else:
+        _say(found)
+    if out is not None and not as_json:
+        say(f"wrote {out}", wrapped=False)
+
+
+audit.__doc__ = f"{audit.__doc__}\n{EXAMPLES}"
+
+
+def _say(found: "Audit") -> None:
+    for verdict in found.verdicts:
+        texts = found.figures[verdict.analysis].texts
+        say(f"{verdict.analysis} ({texts} text{'' if texts == 1 else 's'}): {verdict.answer}", style="bold")
+        for sentence in verdict.sentences:
+            say(f"- {sentence}")
+    for one in found.left_out:
+        say(f"left out: {one.name}; {one.reason}.")
+    say(f"recommendation: {found.recommendation.certainty}", style="bold")
+    for sentence in found.recommendation.sentences:
+        say(f"- {sentence}")

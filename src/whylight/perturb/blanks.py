@@ -1,0 +1,115 @@
+"""Blanks: where words of a window are taken out, for a masked language model to read.
+
+`likely_words` takes out one word at a time and returns what the masked language model would write there: what input
+marginalisation (Kim et al. 2020) sums over, and what Pham et al. 2022 count in table A3.
+Cost: one pass of the masked language model per word.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from whylight.core.arrays import Bools, Floats, Ints
+from whylight.core.text import Span
+from whylight.views.filling import Filler
+from whylight.views.texts import TextWindow
+from whylight.views.tokens import TokenBatch, TokenWindow
+
+Words = dict[int, int]
+"""A token of the masked language model for each removed feature."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guess:
+    """What a masked language model would write for one word.
+
+    Attributes:
+        original: The word itself.
+        words: The likeliest ones, best first.
+        probabilities: How likely each is among all words.
+    """
+
+    original: str
+    words: tuple[str, ...]
+    probabilities: Floats
+
+    @property
+    def same(self) -> Bools:
+        """Which of the words are the original one, whatever the case of its letters."""
+        return np.asarray([word.casefold() == self.original.casefold() for word in self.words], dtype=bool)
+
+
+def likely_words(
+    window: TokenWindow | TextWindow, filler: Filler, *, top: int = 10, fragments: bool = False
+) -> dict[int, Guess]:
+    """Take out the words of a window one at a time, and return what would be written for each, by feature.
+
+    Args:
+        window: What is read at once.
+        filler: The masked language model.
+        top: How many words.
+        fragments: Whether pieces of words will do.
+    """
+    features = window.features.tolist()
+    if not features:
+        return {}
+    texts, spans, _ = stretch(window)
+    draft = filler.draft(texts, spans)
+    alone, found = np.eye(len(features), dtype=bool), dict[int, Guess]()
+    for number, read in enumerate(draft.windows):
+        here = np.flatnonzero(draft.best == number).tolist()
+        if not here:
+            continue
+        batch, places = blanked(read, alone[here], filler.mask)
+        blanks = [np.asarray([where[one]]) for one, where in zip(here, places, strict=True)]
+        likely = filler.likely(batch, blanks, top=top + 1, fragments=fragments)  # as infill asks, who remembers it
+        for one, own in zip(here, likely, strict=True):
+            span, tokens = spans[one], own.tokens[0][:top].tolist()
+            original = texts[span.part][span.start : span.end]
+            words = tuple(filler.word(token) for token in tokens)
+            found[features[one]] = Guess(original, words, own.probabilities[0][:top])
+    return found
+
+
+def stretch(window: TokenWindow | TextWindow) -> tuple[list[str], list[Span], list[Span]]:
+    """Return the texts of a window from its first word to its last, where its words are there, and where in all."""
+    whole = (window.text,) if isinstance(window, TextWindow) else window.texts
+    places = [window.spans[feature] for feature in window.features]
+    texts, moved, parts = [], [Span(0, 0, 0)] * len(places), sorted({span.part for span in places})
+    for number, part in enumerate(parts):
+        own = [i for i, span in enumerate(places) if span.part == part]
+        start, end = min(places[i].start for i in own), max(places[i].end for i in own)
+        texts.append(whole[part][start:end])
+        for i in own:
+            moved[i] = Span(number, places[i].start - start, places[i].end - start)
+    return texts, moved, places
+
+
+def blanked(
+    window: TokenWindow, removed: Bools, mask: int, known: list[Words] | None = None
+) -> tuple[TokenBatch, list[dict[int, int]]]:
+    """Return rows with one blank for each removed word, or a word that is known, and where those stand."""
+    content = window.feature >= 0
+    first = np.zeros(len(window.ids), dtype=bool)
+    first[np.unique(window.feature, return_index=True)[1]] = True
+    rows, types, places = [], [], []
+    for number, row in enumerate(removed):
+        gone = content & np.concatenate([row, [False]])[window.feature]
+        stays = ~gone | (gone & first)
+        ids = np.where(gone, mask, window.ids)
+        for feature, token in (known[number] if known else {}).items():
+            ids[gone & (window.feature == feature)] = token
+        rows.append(ids[stays])
+        types.append(window.types[stays])
+        blanks = np.flatnonzero((gone & first)[stays])
+        places.append(dict(zip(window.feature[gone & first].tolist(), blanks.tolist(), strict=True)))
+    return padded(rows, types), places
+
+
+def padded(rows: list[Ints], types: list[Ints]) -> TokenBatch:
+    """Put rows of several lengths into one batch."""
+    lengths = np.asarray([len(row) for row in rows], dtype=np.int64)
+    width = int(lengths.max(initial=0))
+    wide = [np.asarray([np.pad(one, (0, width - len(one))) for one in some]) for some in (rows, types)]
+    shape = (len(rows), width)
+    return TokenBatch(wide[0].reshape(shape), wide[1].reshape(shape), lengths)

@@ -1,0 +1,213 @@
+"""What the tables of an audit say, in plain words.
+
+A difference is spoken of where it is clear by the rule of `run/compare.py`, over the same texts; elsewhere the verdict
+is `cannot tell`. Tests are not corrected for their number.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Literal
+
+from whylight.core.registry import METRICS
+from whylight.run.summary import Cell
+from whylight.store.tables import RANDOM
+from whylight.study import attribution_size as size, infill_returns as returns
+from whylight.study.figures import Difference, Figures
+from whylight.study.head_randomised import CHANGES, PUBLISHED, USUAL
+from whylight.study.marginal_words import BOTH, EVERY, FEW
+from whylight.study.removal_damage import HALF, ONE, UNTOUCHED
+from whylight.study.removal_ranking import MEASURES, column_of
+from whylight.study.remover_agreement import FIRST, ORDER
+
+Answer = Literal["flips", "holds", "differs", "cannot tell", "measured"]
+Column = tuple[str, str]
+"""A measure and a remover."""
+SHOWN = 3
+"""Flips that are told one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one analysis says.
+
+    Attributes:
+        analysis: Its name.
+        answer: The verdict; `measured` where there is a figure, and nothing to be held against it.
+        sentences: The same in words.
+    """
+
+    analysis: str
+    answer: Answer
+    sentences: tuple[str, ...]
+
+
+def verdicts_of(found: Mapping[str, Figures], *, removers: Sequence[str]) -> tuple[Verdict, ...]:
+    """Put tables into words, the most important first.
+
+    Args:
+        found: Tables, by the name of the analysis.
+        removers: The removers that are held against each other.
+    """
+    words: dict[str, Callable[[Figures], Verdict]] = {
+        "ranking": lambda own: _ranking(own, removers),
+        "agreement": _agreement,
+        "returns": _returns,
+        "damage": lambda own: _damage(own, removers),
+        "size": lambda own: _size(own, removers),
+        "randomised": lambda own: _randomised(own, removers),
+        "all_words": lambda own: _all_words(own, removers),
+    }
+    return tuple(say(found[name]) for name, say in words.items() if name in found)
+
+
+def standings(figures: Figures, removers: Sequence[str]) -> dict[tuple[str, str], dict[Column, int]]:
+    """Hold every two methods of a ranking against each other.
+
+    Args:
+        figures: The table of the ranking.
+        removers: The removers of its columns; those that it lacks are left out.
+
+    Returns:
+        By pair, and by measure and remover: 1 where the first is clearly better, -1 where worse, 0 where neither is.
+    """
+    columns = [one for one in product(MEASURES, removers) if column_of(*one) in figures.columns]
+    found = {}
+    for one, other in combinations(figures.rows, 2):
+        signs = {}
+        for measure, remover in columns:
+            name = column_of(measure, remover)
+            difference = figures.difference((one, name), (other, name))
+            sign = 0 if difference is None else difference.sign
+            signs[measure, remover] = sign if METRICS[measure].facts["higher_is_better"] else -sign
+        found[one, other] = signs
+        found[other, one] = {column: -sign for column, sign in signs.items()}
+    return found
+
+
+def _ranking(figures: Figures, removers: Sequence[str]) -> Verdict:
+    """Say whether two methods change places with the remover of the metric: the headline of an audit."""
+    table = standings(figures, removers)
+    pairs = list(combinations([row for row in figures.rows if row != RANDOM], 2))
+    flips, same = [], dict.fromkeys(MEASURES, 0)
+    for measure, pair in product(MEASURES, pairs):
+        signs = {remover: sign for (by, remover), sign in table[pair].items() if by == measure}
+        if {1, -1} <= set(signs.values()):
+            flips.append(_flip(measure, *pair, signs))
+        same[measure] += set(signs.values()) in ({1}, {-1})
+    told = "; ".join(f"{held} of {len(pairs)} pairs of methods by {measure}" for measure, held in same.items())
+    steady = f"The order is clear, and the same under every remover of the table, for {told}."
+    if flips:
+        more = len(flips) - SHOWN
+        rest = (f"{more} more of these flips are in the tables.",) if more > 0 else ()
+        said = f"Your ranking flips with the remover: {'; '.join(flips[:SHOWN])}."
+        return Verdict("ranking", "flips", (said, *rest, steady))
+    if all(held == len(pairs) for held in same.values()):
+        return Verdict("ranking", "holds", ("Your ranking of methods holds under every remover.", steady))
+    unclear = (
+        f"{_texts(figures)} cannot tell whether your ranking of methods flips with the remover: no pair clearly does."
+    )
+    return Verdict("ranking", "cannot tell", (unclear, steady))
+
+
+def _flip(measure: str, one: str, other: str, signs: Mapping[str, int]) -> str:
+    better = [name for name, sign in signs.items() if sign > 0]
+    worse = [name for name, sign in signs.items() if sign < 0]
+    return (
+        f"by {measure}, {one} is better than {other} where words are removed by {' or '.join(better)}, and worse where "
+        f"by {' or '.join(worse)}"
+    )
+
+
+def _agreement(figures: Figures) -> Verdict:
+    said = []
+    for row in figures.rows:
+        first, order = figures.cell(row, FIRST), figures.cell(row, ORDER)
+        tau = "" if order is None else f"; Kendall’s tau of all words {_number(order)}"
+        if first is not None:
+            said.append(f"Occlusion by {row} names the same first word on {_percent(first)} of texts{tau}.")
+    return Verdict("agreement", "measured", tuple(said))
+
+
+def _returns(figures: Figures) -> Verdict:
+    back = figures.cell(returns.ALL, returns.RETURNED)
+    likely = figures.cell(returns.ALL, returns.LIKELIHOOD)
+    if back is None:
+        return Verdict("returns", "cannot tell", ("No word could be asked about.",))
+    how = "" if likely is None else f", which it finds {_percent(likely)} likely"
+    what = f"Infill puts the word itself back at {_percent(back)} of the places{how}"
+    said = [f"{what}: such a word is not removed, and looks unimportant whatever the model does with it."]
+    marked = figures.cell(returns.MARKED, returns.RETURNED)
+    said += [] if marked is None else [f"Of the words that people marked, it puts back {_percent(marked)}."]
+    return Verdict("returns", "measured", tuple(said))
+
+
+def _damage(figures: Figures, removers: Sequence[str]) -> Verdict:
+    right = figures.cell(*UNTOUCHED)
+    said = [] if right is None else [f"The model is right on {_percent(right)} of the untouched texts."]
+    for column in (ONE, HALF):
+        drops = {name: figures.cell(name, column) for name in removers}
+        each = ", ".join(f"{_points(cell)} by {name}" for name, cell in drops.items() if cell is not None)
+        said.append(f"With {column}, it loses {each}.")
+    clear, words = _pairs(figures, removers, (ONE, HALF), "more right answers are lost")
+    return Verdict("damage", "differs" if clear else "cannot tell", (*said, *words))
+
+
+def _size(figures: Figures, removers: Sequence[str]) -> Verdict:
+    clear, words = _pairs(figures, removers, (size.SIZE, size.COVERAGE), "larger")
+    people = figures.cell(size.PEOPLE, size.COVERAGE)
+    said = [] if people is None else [f"People marked {_percent(people)} of the words."]
+    return Verdict("size", "differs" if clear else "cannot tell", (*words, *said))
+
+
+def _randomised(figures: Figures, removers: Sequence[str]) -> Verdict:
+    columns = [f"{change}{way}" for way in (USUAL, PUBLISHED) for change in CHANGES]
+    known = [column for column in columns if column in figures.columns]
+    clear, words = _pairs(figures, removers, known, "a new head is noticed more")
+    return Verdict("randomised", "differs" if clear else "cannot tell", words)
+
+
+def _all_words(figures: Figures, removers: Sequence[str]) -> Verdict:
+    columns = [column_of(measure, name) for measure in MEASURES for name in removers]
+    clear, words = _pairs(figures, (FEW, EVERY), columns, "larger", where="with")
+    likeness = figures.cell(*BOTH)
+    said = [] if likeness is None else [f"Their scores correlate by {_number(likeness)} (Pearson)."]
+    return Verdict("all_words", "differs" if clear else "cannot tell", (*said, *words))
+
+
+def _pairs(
+    figures: Figures, rows: Sequence[str], columns: Sequence[str], more: str, *, where: str = "under"
+) -> tuple[bool, tuple[str, ...]]:
+    """Compare rows two by two in each column; return whether any difference is clear, and what to say of all."""
+    said, unclear = [], []
+    for column, (one, other) in product(columns, combinations(rows, 2)):
+        found = figures.difference((one, column), (other, column))
+        if found is not None and found.sign:
+            first, second = (one, other) if found.sign > 0 else (other, one)
+            said.append(f"{column}: {more} {where} {first} than {where} {second}, by {_by(found)}.")
+        elif found is not None:
+            unclear.append(f"{one} from {other} ({column})")
+    rest = [f"{_texts(figures)} cannot tell {'; '.join(unclear)}."] if unclear else []
+    return bool(said), (*said, *rest)
+
+
+def _by(found: Difference) -> str:
+    cell = found.cell
+    low, high = sorted((abs(cell.low), abs(cell.high)))
+    return f"{abs(cell.mean):.3f} ({low:.3f} to {high:.3f})"
+
+
+def _percent(cell: Cell) -> str:
+    return f"{cell.mean:.0%} ({cell.low:.0%} to {cell.high:.0%})"
+
+
+def _points(cell: Cell) -> str:
+    return f"{100 * cell.mean:.1f} points ({100 * cell.low:.1f} to {100 * cell.high:.1f})"
+
+
+def _number(cell: Cell) -> str:
+    return f"{cell.mean:.2f} ({cell.low:.2f} to {cell.high:.2f})"
+
+
+def _texts(figures: Figures) -> str:
+    return f"{figures.texts} text{'' if figures.texts == 1 else 's'}"
