@@ -53,6 +53,7 @@ OPTIONS = (
 ON_DATA = {
     "evaluate": ("--method", "--metric", "--remover", "--metric-remover", "--tune", "--format", "--sample"),
     "sanity": ("--method", "--levels", "--draws", "--remover", "--head"),
+    "audit": ("--method", "--remover", "--analysis", "--budget", "--head", "--model"),
     "recommend": ("--budget", "--head", "--model"),
     "train": ("--objective", "--combine", "--architecture", "--precision", "--epochs", "--dev", "--model"),
     "tune": ("--search", "--trials", "--objective", "--format"),
@@ -140,6 +141,7 @@ def commands(value: str, base: Path, folder: str) -> list[Command]:
         ["report", str(place.run), "--metric", value],
         ["report", value],
         ["recommend", *data, *model, "--budget", "1"],
+        ["audit", *data, *model, "--budget", "1", "--out", str(place.run / "audit.html")],
         ["sanity", *data, *model, "--method", "saliency", "--levels", "head", "--draws", "1"],
         ["train", *data, "--objective", f"classification={value}", "--out", str(place.run / "trained")],
         ["tune", *data, "--search", f"{value}=1:2", "--out", str(place.run / "tuned")],
