@@ -22,7 +22,7 @@ whylight audit --model ./my-model --data reviews.jsonl --out audit.html
 
 whylight audit --data sst:trees --split dev --set infill.model=bert-base-uncased --budget 600 --out audit.html
 
-whylight audit --data reviews.jsonl --analysis ranking --method "lime[samples=500]" --remover unk --remover delete
+whylight audit --data reviews.jsonl --analysis ranking --method "lime\\[samples=500]" --remover unk --remover delete
 """
 
 

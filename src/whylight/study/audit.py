@@ -128,10 +128,10 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
     named = _removers(classifier, removers, settings or {})
     own, others = remover_settings(settings or {}, named)
     tried = _methods(classifier, methods if analyses is None or RANKING in analyses else (), others)
-    with limited(budget=budget, clock=clock):
-        subject = open_subject(classifier, _drawn(data, sample=sample, seed=seed), removers=named, settings=own)
     examples: list[Disagreement | None] = []
     todo = _analyses(analyses, tried, examples, seed=seed)
+    with limited(budget=budget, clock=clock):
+        subject = open_subject(classifier, _drawn(data, sample=sample, seed=seed), removers=named, settings=own)
     figures, left_out = analyse(subject, todo, end=started + budget, clock=clock, strict=analyses is not None)
     return Audit(
         model=classifier.identity,

@@ -143,12 +143,13 @@ def _returns(figures: Figures) -> Verdict:
 
 
 def _damage(figures: Figures, removers: Sequence[str]) -> Verdict:
-    right = figures.cell(*UNTOUCHED)
-    said = [] if right is None else [f"The model is right on {_percent(right)} of the untouched texts."]
+    said = []
     for column in (ONE, HALF):
         drops = {name: figures.cell(name, column) for name in removers}
         each = ", ".join(f"{_points(cell)} by {name}" for name, cell in drops.items() if cell is not None)
-        said.append(f"With {column}, it loses {each}.")
+        said.append(f"With {column}, the model loses {each}.")
+    right = figures.cell(*UNTOUCHED)
+    said += [] if right is None else [f"It is right on {_percent(right)} of the untouched texts."]
     clear, words = _pairs(figures, removers, (ONE, HALF), "more right answers are lost")
     return Verdict("damage", "differs" if clear else "cannot tell", (*said, *words))
 
