@@ -9,14 +9,12 @@ from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # of processes that a test starts
+os.environ["OMP_NUM_THREADS"] = "1"  # here, before torch is imported, and in processes that a test starts
 sys.path.insert(0, str(Path(__file__).parent))
 
 import pytest
-import torch
 from hypothesis import settings
 
-torch.set_num_threads(1)
 settings.register_profile("whylight", deadline=None, max_examples=75, derandomize=True, database=None)
 settings.load_profile("whylight")
 

@@ -23,6 +23,9 @@ PAIR = ("The plot is good", "this film was not dull")
 SOME = ("gpt2", "xlnet", "t5", "bart", "funnel", "longformer", "fnet")
 """Architectures of which every method is tried in every run of the suite; the others' take longer than they tell."""
 every = pytest.mark.parametrize("name", zoo.NAMES)
+some = pytest.mark.parametrize(
+    "name", [*SOME, *(pytest.param(n, marks=pytest.mark.slow) for n in zoo.NAMES if n not in SOME)]
+)
 
 
 def plain(clf: Any, ids: Any, **given: Any) -> Any:
@@ -71,7 +74,7 @@ def test_rows_of_several_lengths_have_the_answers_that_they_have_alone(name: str
         assert_close(row, plain(clf, given["input_ids"][:, kept], **_rest(given, kept)))
 
 
-@every
+@some
 def test_integrated_gradients_sum_to_the_difference_of_plain_logits_within_the_stated_gap(name: str) -> None:
     clf = zoo.classifier(name)
     for text in (SHORT, LONG):
@@ -114,9 +117,7 @@ def test_the_token_that_a_sequence_to_sequence_model_reads_is_never_put_in_or_ta
     assert "unk" not in clf.network._find_replacements()
 
 
-@pytest.mark.parametrize(
-    "name", [*SOME, *(pytest.param(n, marks=pytest.mark.slow) for n in zoo.NAMES if n not in SOME)]
-)
+@some
 def test_what_is_claimed_to_work_works_and_what_is_not_is_refused_in_those_words(name: str) -> None:
     clf = zoo.classifier(name)
     assert set(compatible(clf)) == set(METHODS.names())

@@ -84,6 +84,7 @@ def test_movie_evidence_is_the_text_of_its_tokens(split: str) -> None:
     assert all(record.example.pair is None for record in data)
 
 
+@pytest.mark.slow
 def test_movie_rationales_are_whole_words_with_the_published_shares() -> None:
     shares = {}
     for split in ("train", "test"):

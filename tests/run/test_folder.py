@@ -1,13 +1,14 @@
 """The folder of a run: what is done is known from one place, one process writes, and damage is said in one sentence."""
 
 import json
+import os
 import resource
 import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pyarrow as pa
@@ -243,29 +244,26 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert link.is_symlink()
 
 
-COMMAND = [sys.executable, "-m", "whylight", "evaluate", "--data", "planted:", "--method", "lime"]
-
-
-def test_interrupted_by_hand_it_writes_what_was_done_and_says_so(tmp_path: Path) -> None:
-    command = [*COMMAND, "--set", "samples=400", "--data-set", "size=400", "--out", str(tmp_path)]
-    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a suite in the background may ignore it
-    process = subprocess.Popen(  # noqa: S603
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=heard,  # noqa: PLW1509  this process has no thread that could be in the way
-    )
-    try:
+def test_interrupted_by_hand_it_writes_what_was_done_and_says_so(cli: Any, tmp_path: Path) -> None:
+    def interrupt() -> None:
         while not (tmp_path / runs.MANIFEST).exists():
-            assert process.poll() is None
-            time.sleep(0.05)
-        time.sleep(1.0)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+            if over.wait(0.02):
+                return
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    over = Event()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background may ignore it
+    hand = Thread(target=interrupt)
+    hand.start()
+    try:
+        asked = ("--data", "planted:", "--data-set", "size=2000", "--method", "lime", "--set", "samples=400")
+        code, out, err = cli("evaluate", *asked, "--out", str(tmp_path))
     finally:
-        process.kill()  # a test that fails leaves nothing running
-    assert process.returncode == 130
+        over.set()
+        hand.join()
+        signal.signal(signal.SIGINT, before)
+    assert code == 130
     assert out == ""
     said = err.splitlines()[-1]  # the time that it would have taken may have been said before
     assert said == f"whylight: stopped; what was done is in '{tmp_path}', and the same call goes on from there."

@@ -82,6 +82,7 @@ def test_the_better_learning_rate_is_found_and_only_its_model_kept(
     assert wl.load(found.folder).labels.names == ("negative", "positive")
 
 
+@pytest.mark.slow
 def test_a_stopped_search_goes_on_and_ends_where_an_uninterrupted_one_does(
     start: Path, tmp_path: Path, trained: list[Recipe], monkeypatch: pytest.MonkeyPatch
 ) -> None:
