@@ -55,7 +55,7 @@ def test_interrupts_leave_no_trace() -> None:
 
 def test_interrupts_that_do_not_wait_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interruption, "_in_main_thread", lambda: False)
-    assert interrupts.campaign(0.1, 0).violations
+    assert interrupts.campaign(0.03, 0).violations
 
 
 def test_signals_leave_no_trace() -> None:

@@ -259,7 +259,7 @@ def test_mistakes_on_the_command_line_are_one_sentence(cli: Any, tmp_path: Path)
         (["--data", "planted:", "--out", str(tmp_path / "no" / "audit.html")], "there is no folder"),
         (["--data", "planted:", "--out", str(tmp_path)], "it is a folder"),
         (["--data", "planted:", "--remover", "mask", "--remover", "dropp"], "unknown remover"),
-        (["--data", str(tmp_path / "none.jsonl")], "none.jsonl"),
+        (["--data", str(tmp_path / "none.jsonl")], "there is no file or folder"),
     ):
         code, out, err = cli("audit", *arguments)
         assert (code, out) == (2, "")

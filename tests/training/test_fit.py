@@ -159,6 +159,8 @@ def test_a_search_has_one_best_for_each_metric_and_goes_on(
         return real(*arguments)
 
     monkeypatch.setattr(fit_search, "_tried", counted)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
     with pytest.raises(KeyboardInterrupt, match="the same call goes on"):
         run(clf, encoder, tmp_path, **asked)
     ask, sizes = FitTexts.items, list[int]()
@@ -187,6 +189,7 @@ def test_a_search_has_one_best_for_each_metric_and_goes_on(
     assert found["sufficiency"].receipt["validation"]["selection"] == pytest.approx(
         found["sufficiency"].receipt["validation"]["sufficiency"]
     )
+    assert not list(Path.cwd().iterdir())  # the trials keep nothing where they are called from
 
 
 @pytest.mark.parametrize(

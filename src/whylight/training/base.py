@@ -7,6 +7,7 @@ averaged over processes, and each batch holds texts of similar length.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, Protocol
 
 import numpy as np
@@ -65,7 +66,7 @@ def arguments(
     micro, parts = processes.parts_of(recipe.batch_size, micro_batch)
     kept = checkpoints is not None
     return TrainingArguments(
-        output_dir=str(checkpoints) if kept else None,
+        output_dir=str(checkpoints or gettempdir()),  # the library makes a folder of its own where it is not told one
         num_train_epochs=recipe.epochs,
         learning_rate=recipe.learning_rate,
         per_device_train_batch_size=micro,
