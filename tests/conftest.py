@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import pytest
 from hypothesis import settings
 
-settings.register_profile("whylight", deadline=None, max_examples=75, derandomize=True, database=None)
+settings.register_profile("whylight", deadline=None, max_examples=45, derandomize=True, database=None)
 settings.load_profile("whylight")
 
 LONGEST = ("training", "campaign", "findings", "run", "study", "contracts", "testing")

@@ -96,6 +96,7 @@ def test_the_loss_is_that_of_transformers() -> None:
 
 
 @pytest.mark.usefixtures("drawn")
+@pytest.mark.slow
 def test_it_learns_what_stands_where(tmp_path: Path) -> None:
     torch.manual_seed(0)
     start = tmp_path / "fresh"

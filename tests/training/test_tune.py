@@ -121,6 +121,7 @@ def test_a_stopped_search_goes_on_and_ends_where_an_uninterrupted_one_does(
         run(start, part, *spans, asked=recipe(epochs=2))
 
 
+@pytest.mark.slow
 def test_a_trial_worse_than_the_median_is_pruned(start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials, "STARTUP", 1)
     found = run(start, tmp_path, "learning_rate=3e-3,1e-12", asked=recipe(epochs=3))
