@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,11 @@ def folder() -> str:
     """A folder with the tiny one."""
     place = tempfile.mkdtemp(prefix="whylight-masked-")
     atexit.register(shutil.rmtree, place, ignore_errors=True)
+    return str(saved(Path(place)))
+
+
+def saved(place: Path) -> Path:
+    """Write the tiny one into a folder."""
     with quiet():
         network().save_pretrained(place)
         tiny.tokenizer("bert").save_pretrained(place)

@@ -16,7 +16,6 @@ from whylight.core import limits, progress
 from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import LimitError, SettingError, WhylightError
 from whylight.core.estimate import Estimate, duration
-from whylight.core.limits import claim, limited
 from whylight.core.memory import in_bytes
 from whylight.explaining.bar import progress_bar
 from whylight.methods import _regression
@@ -52,7 +51,7 @@ class Clock:
 
 def estimate(plan: list[tuple[str, int]], clock: Clock, **bounds: Any) -> tuple[Estimate, list[str]]:
     said: list[str] = []
-    with limited(clock=clock, **bounds) as found:
+    with limits.limited(clock=clock, **bounds) as found:
         return Estimate(plan, found, say=said.append), said
 
 
@@ -185,12 +184,12 @@ def test_a_budget_that_is_none_is_refused(budget: float) -> None:
 
 def test_bounds_inside_bounds_are_the_tighter_ones() -> None:
     clock = Clock()
-    with limited(budget=10, max_memory="2GB", clock=clock):
+    with limits.limited(budget=10, max_memory="2GB", clock=clock):
         clock.now = 4.0
-        with limited(budget=100, max_memory="3GB", clock=clock) as inside:
+        with limits.limited(budget=100, max_memory="3GB", clock=clock) as inside:
             assert inside.started + (inside.seconds or 0) == 10.0
             assert inside.memory == 2 * 2**30
-        with limited(budget=1, clock=clock) as inside:
+        with limits.limited(budget=1, clock=clock) as inside:
             assert inside.started + (inside.seconds or 0) == 5.0
     assert limits.current().seconds is None
 
@@ -210,12 +209,12 @@ def test_the_command_line_refuses_with_one_sentence_and_writes_nothing(tmp_path:
 
 
 def test_memory_that_is_claimed_beyond_what_is_allowed_is_refused_before_it_is_taken() -> None:
-    with limited(max_memory="500MB"):
-        claim(400 * 2**20, "this")
+    with limits.limited(max_memory="500MB"):
+        limits.claim(400 * 2**20, "this")
         with pytest.raises(LimitError, match=r"this needs about 1.0GB of memory, and 500MB are allowed"):
-            claim(2**30, "this")
+            limits.claim(2**30, "this")
     with pytest.raises(LimitError, match="are free"):
-        claim(2**60, "this")
+        limits.claim(2**60, "this")
 
 
 def test_a_process_that_has_grown_too_large_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,12 +288,12 @@ def test_a_ridge_regression_by_samples_is_the_one_by_features(monkeypatch: pytes
 
 
 def test_a_regression_that_would_not_fit_is_refused_in_a_sentence() -> None:
-    with limited(max_memory="1GB"), pytest.raises(LimitError, match=r"of memory, and 1\.0GB are allowed"):
+    with limits.limited(max_memory="1GB"), pytest.raises(LimitError, match=r"of memory, and 1\.0GB are allowed"):
         wl.explain(slow(0), "word " * 20_000, method="kernel_shap", progress=False)
 
 
 def test_a_bar_that_nobody_sees_still_bounds() -> None:
-    with limited(budget=0.05), progress_bar(2, shown=False) as step:
+    with limits.limited(budget=0.05), progress_bar(2, shown=False) as step:
         step("one")
         time.sleep(0.1)
         with pytest.raises(LimitError, match=r"the budget is 0\.05 s"):

@@ -11,7 +11,7 @@ from metric_builders import Counted, additive, explanation
 from whylight.core.arrays import Floats, Ints
 from whylight.core.errors import LimitError, SettingError
 from whylight.metrics.normalised_aopc import (
-    _bounds,
+    _aopc_bounds,
     normalised_aopc_comprehensiveness as comprehensiveness,
     normalised_aopc_sufficiency as sufficiency,
 )
@@ -90,9 +90,9 @@ def test_scale_and_offset_of_the_score_do_not_matter_and_its_sign_turns_it_round
 def test_bounds_of_a_beam_lie_within_the_exact_ones_and_reach_them_where_it_holds_all_sets(seed: int) -> None:
     n = 7
     game = game_of(drawn_table(n, seed=seed, targets=2))
-    exact = _bounds(game, n, 1)
+    exact = _aopc_bounds(game, n, 1)
     for beam in (1, 3, comb(n, n // 2)):
-        found = _bounds(game, 0, beam)
+        found = _aopc_bounds(game, 0, beam)
         assert (found.lower >= exact.lower - 1e-12).all()
         assert (found.upper <= exact.upper + 1e-12).all()
         assert (found.lower <= found.upper).all()
@@ -111,14 +111,14 @@ def test_a_beam_keeps_the_best_sets_of_removed_features() -> None:
                     drop = float(sign * (table[-1] - table[2**n - 1 - (gone | 1 << i)])[0])
                     longer[gone | 1 << i] = max(longer.get(gone | 1 << i, -np.inf), total + drop)
             best = dict(sorted(longer.items(), key=lambda one: -one[1])[:beam])
-        np.testing.assert_allclose(getattr(_bounds(game_of(table), 0, beam), found), [sign * best[2**n - 1] / n])
+        np.testing.assert_allclose(getattr(_aopc_bounds(game_of(table), 0, beam), found), [sign * best[2**n - 1] / n])
 
 
 def test_an_order_that_no_beam_finds_moves_the_bound() -> None:
     """A greedy search takes feature 0, which alone counts most, and misses that 1 and 2 count more together."""
     worth = {0: 0.0, 0b001: 1.0, 0b010: 0.0, 0b100: 0.0, 0b110: 9.0, 0b011: 1.0, 0b101: 1.0, 0b111: 9.0}  # when gone
     game = game_of(-np.asarray([[worth[7 ^ present]] for present in range(8)]))
-    greedy = _bounds(game, 0, 1)
+    greedy = _aopc_bounds(game, 0, 1)
     better = explanation([1.0, 3.0, 2.0])
     assert greedy.upper == pytest.approx((1 + 1 + 9) / 3)
     np.testing.assert_allclose(comprehensiveness(better, game, exact=0, beam=1), [1.0])  # (0 + 9 + 9) / 3
@@ -153,14 +153,14 @@ def test_explanations_of_a_game_share_its_bounds(settings: dict[str, int]) -> No
 def test_a_beam_costs_what_is_written() -> None:
     n, beam = 12, 3
     counted = Counted(np.random.default_rng(0).standard_normal(n))
-    _bounds(counted.game, 10, beam)
+    _aopc_bounds(counted.game, 10, beam)
     assert len(counted.rows) <= beam * n * (n + 1) + 1
 
 
 def test_a_text_that_is_too_long_for_the_memory_is_refused_before_anything_is_asked() -> None:
     counted = Counted(np.zeros(200_000))
     with pytest.raises(LimitError, match="200,000 features"):
-        _bounds(counted.game, 10, 5)
+        _aopc_bounds(counted.game, 10, 5)
     assert not counted.rows
 
 

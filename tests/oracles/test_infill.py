@@ -10,15 +10,13 @@ import torch
 import masked
 import quick
 import tiny
-import whylight as wl
 from whylight.core import segment
-from whylight.core.errors import IncompatibleError, ModelError, SettingError
+from whylight.core.errors import IncompatibleError
 from whylight.core.text import Text
 from whylight.explaining import removing
 from whylight.explaining.explain import explain
 from whylight.models.infill import MaskedFiller, filler_of
 from whylight.models.load import load
-from whylight.models.masked import MaskedModel
 from whylight.testing import check_remover
 from whylight.views.tokens import TokenBatch
 
@@ -45,9 +43,7 @@ def run(clf: Any, text: Any, method: str = "occlusion", **options: Any) -> Any:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    masked.network().save_pretrained(tmp_path / "mlm")
-    tiny.tokenizer("bert").save_pretrained(tmp_path / "mlm")
-    return tmp_path / "mlm"
+    return masked.saved(tmp_path / "mlm")
 
 
 def says_original(row: Any, place: int) -> dict[str, float]:
@@ -282,41 +278,3 @@ def test_words_are_spelled_as_the_tokenizer_spells_them_in_the_text(text: str) -
             whole = tok(written, add_special_tokens=False)["input_ids"]
             if not text[max(0, start - 1) : start].strip() and (end == len(text) or text[end].isspace()):
                 assert any(whole[i : i + len(ids)] == ids.tolist() for i in range(len(whole)))
-
-
-def test_what_cannot_fill_blanks_is_refused_in_one_sentence(folder: Path, tmp_path: Path) -> None:
-    clf = quick.classifier("bert")
-    with pytest.raises(SettingError, match=r"^the remover 'infill' needs a masked language model: --set infill.model"):
-        explain(clf, TEXT, remover="infill")
-    tiny.model("bert").save_pretrained(tmp_path / "classifier")
-    tiny.tokenizer("bert").save_pretrained(tmp_path / "classifier")
-    with pytest.raises(ModelError, match="is no trained masked language model: its weights lack"):
-        run(clf, TEXT, **{"infill.model": str(tmp_path / "classifier")})
-    without = tiny.tokenizer("llama")
-    with pytest.raises(ModelError, match="has no mask token"):
-        MaskedModel(masked.network(), without, name="m")
-    with pytest.raises(IncompatibleError, match="knows none of the words of the text"):
-        run(clf, "日本 語", **{"infill.model": str(folder)})
-    with pytest.raises(SettingError, match=r"infill\.top must be at least 1"):
-        run(clf, TEXT, **{"infill.model": str(folder), "infill.top": 0})
-    with pytest.raises(SettingError, match="there is no score 'logit'"):
-        run(clf, TEXT, score="logit", **{"infill.model": str(folder)})
-
-
-def test_metrics_take_it_and_a_folder_knows_the_masked_language_model(folder: Path, tmp_path: Path) -> None:
-    clf = tiny.classifier("bert", labels=["negative", "positive"])
-    data = wl.dataset("planted:", split="dev", size=4, length=7)
-    asked: dict[str, Any] = {
-        "methods": ["occlusion"],
-        "metrics": ["deletion_auc"],
-        "metric_removers": ["delete", "infill"],
-    }
-    settings = {"infill.model": str(folder), "infill.mode": "top1_excluding_original"}
-    found = wl.evaluate(clf, data, **asked, settings=settings, out=tmp_path / "run", progress=False)
-    assert {row["remover"] for row in found.scores} == {"delete", "infill"}
-    with torch.no_grad():
-        other = masked.network(seed=5)
-    other.save_pretrained(folder)
-    with pytest.raises(wl.WhylightError, match="infill weights"):
-        wl.evaluate(tiny.classifier("bert", labels=["negative", "positive"]), data, **asked, settings=settings,
-                    out=tmp_path / "run", progress=False)  # fmt: skip

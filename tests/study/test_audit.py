@@ -22,8 +22,8 @@ from whylight.study.audit import Audit, audit
 from whylight.study.audit_advice import recommendation_of
 from whylight.study.audit_words import verdicts_of
 from whylight.study.budgeted import Analysis, analyse, rungs
-from whylight.study.figures import Figures
-from whylight.study.removal_ranking import MEASURES, candidates, column_of
+from whylight.study.figures import FigureTable
+from whylight.study.removal_ranking import MEASURES, candidates_of, column_of
 
 WORTH = {"splendid": 4.0, "good": 2.0, "poor": -2.0, "dreadful": -3.0}
 FILLER = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
@@ -50,7 +50,7 @@ def found() -> Audit:
     return audited(texts(12), analyses=FAST)
 
 
-def ranking(means: Mapping[str, Mapping[str, float]], *, count: int = 20) -> Figures:
+def ranking(means: Mapping[str, Mapping[str, float]], *, count: int = 20) -> FigureTable:
     """A table of a ranking in which every text is near the mean; lower is better by the first measure alone."""
     noise = np.random.default_rng(1).normal(0, 0.01, (9, count))
     first, second = MEASURES
@@ -59,7 +59,7 @@ def ranking(means: Mapping[str, Mapping[str, float]], *, count: int = 20) -> Fig
         for remover, value in own.items():
             values[row, column_of(first, remover)] = value + noise[number]
             values[row, column_of(second, remover)] = 1 - value + noise[number]
-    return Figures(values, count)
+    return FigureTable(values, count)
 
 
 def methods(*samples: int) -> list[Variant]:
@@ -78,7 +78,7 @@ def test_two_methods_that_change_places_are_a_flip_and_no_recommendation() -> No
         f"Your ranking flips with the remover: by deletion_auc, {ONE} is better than {OTHER} where words are removed "
         "by mask, and worse where by delete"
     )
-    advice = recommendation_of(table, candidates(REMOVERS, []), removers=REMOVERS)
+    advice = recommendation_of(table, candidates_of(REMOVERS, []), removers=REMOVERS)
     assert (advice.method, advice.certainty) == (None, "cannot tell")
     assert "decide first what removing a word should mean" in advice.sentences[0]
 
@@ -87,7 +87,7 @@ def test_a_clear_order_under_every_remover_holds_and_is_sure() -> None:
     table = ranking({ONE: {"mask": 0.2, "delete": 0.3}, OTHER: {"mask": 0.4, "delete": 0.5}, "random": CHANCE})
     (verdict,) = verdicts_of({"ranking": table}, removers=REMOVERS)
     assert verdict.answer == "holds"
-    advice = recommendation_of(table, candidates(REMOVERS, []), removers=REMOVERS)
+    advice = recommendation_of(table, candidates_of(REMOVERS, []), removers=REMOVERS)
     assert (advice.method, advice.remover, advice.samples, advice.certainty) == ("occlusion", "mask", None, "sure")
 
 
@@ -96,7 +96,7 @@ def test_what_is_alike_cannot_be_told_and_fewer_samples_are_recommended() -> Non
     table = ranking({ONE: {"mask": 0.5, "delete": 0.5}, few: same, many: same, "random": CHANCE})
     (verdict,) = verdicts_of({"ranking": table}, removers=REMOVERS)
     assert verdict.answer == "cannot tell"
-    advice = recommendation_of(table, candidates(["mask"], methods(50, 200)), removers=REMOVERS)
+    advice = recommendation_of(table, candidates_of(["mask"], methods(50, 200)), removers=REMOVERS)
     assert (advice.method, advice.samples, advice.certainty) == ("lime", 50, "likely")
     assert many in advice.sentences[1]
 
@@ -105,7 +105,7 @@ def test_too_few_texts_are_no_verdict() -> None:
     table = ranking({ONE: {"mask": 0.2, "delete": 0.5}, OTHER: {"mask": 0.5, "delete": 0.2}, "random": CHANCE}, count=9)
     (verdict,) = verdicts_of({"ranking": table}, removers=REMOVERS)
     assert verdict.answer == "cannot tell"
-    advice = recommendation_of(table, candidates(REMOVERS, []), removers=REMOVERS)
+    advice = recommendation_of(table, candidates_of(REMOVERS, []), removers=REMOVERS)
     assert "no method is clearly better than random" in advice.sentences[0]
     assert "not ranked" in recommendation_of(None, [], removers=REMOVERS).sentences[0]
 
@@ -115,7 +115,7 @@ def test_a_remover_that_there_was_no_time_for_is_no_reason_to_tell_nothing() -> 
     (verdict,) = verdicts_of({"ranking": table}, removers=(*REMOVERS, "infill"))
     assert verdict.answer == "holds"
     every = (*REMOVERS, "infill")
-    assert recommendation_of(table, candidates(every, []), removers=every).certainty == "sure"
+    assert recommendation_of(table, candidates_of(every, []), removers=every).certainty == "sure"
 
 
 def test_verdicts_equal_the_tables(found: Audit) -> None:
@@ -156,11 +156,11 @@ def test_texts_are_doubled_from_as_few_as_are_enough() -> None:
     assert rungs(3) == [3]
 
 
-def at_most(count: int) -> Callable[[Any], Figures]:
-    def run(own: Any) -> Figures:
+def at_most(count: int) -> Callable[[Any], FigureTable]:
+    def run(own: Any) -> FigureTable:
         if len(own.cases) > count:
             raise LimitError("too long.", seconds=300.0)
-        return Figures({("row", "column"): np.ones(len(own.cases))}, len(own.cases))
+        return FigureTable({("row", "column"): np.ones(len(own.cases))}, len(own.cases))
 
     return run
 

@@ -15,7 +15,7 @@ from whylight.explaining import removing
 from whylight.explaining.options import Options
 from whylight.models.randomise import randomise
 from whylight.study.attribution_size import COVERAGE, PEOPLE, RAW, SIZE, attribution_size
-from whylight.study.figures import Figures
+from whylight.study.figures import FigureTable
 from whylight.study.head_randomised import PUBLISHED, head_randomised
 from whylight.study.infill_returns import ALL, LIKELIHOOD, MARKED, RETURNED, WEIGHT, infill_returns
 from whylight.study.marginal_words import BOTH, EVERY, FEW, marginal_words
@@ -29,7 +29,7 @@ WORDS = TEXT.split()
 WORTH = {"a": 2.0, "b": 1.25, "c": -1.0, "d": 0.0}
 
 
-def mean(figures: Figures, row: str, column: str) -> float:
+def mean(figures: FigureTable, row: str, column: str) -> float:
     cell = figures.cell(row, column)
     assert cell is not None
     return cell.mean

@@ -114,7 +114,9 @@ def roar(  # noqa: PLR0913  one parameter an option
         complain(f"{note}.")
     if output_format is TableFormat.table:
         sizes = " and ".join(f"{len(one)} of {one.split}" for one in texts)
-        _print(found, title=f"{texts[0].name}, {sizes}; remover {remover}; {seeds} seed{'' if seeds == 1 else 's'}")
+        _print_roar(
+            found, title=f"{texts[0].name}, {sizes}; remover {remover}; {seeds} seed{'' if seeds == 1 else 's'}"
+        )
     else:
         print_records(found.records(), output_format)
 
@@ -122,7 +124,7 @@ def roar(  # noqa: PLR0913  one parameter an option
 roar.__doc__ = f"{roar.__doc__}\n{EXAMPLES}"
 
 
-def _print(found: "Roar", *, title: str) -> None:
+def _print_roar(found: "Roar", *, title: str) -> None:
     table = Table(title=title, box=None, header_style="bold", pad_edge=False, title_justify="left")
     for name, right in {"share": True, "method": False, "accuracy ↓": True}.items():
         table.add_column(name, justify="right" if right else "left", overflow="fold")

@@ -78,7 +78,7 @@ def _mean_drop(  # noqa: PLR0913  the settings of both metrics
     sizes = dict.fromkeys(share_counts(steps, n, rounding="round")) if n else {}
     sides = [np.arange(size) if of_top else np.arange(size, n) for size in sizes]
     claim(4 * len(sides) * draws * n * game.n_targets, f"drawing parts of {n:,} features")
-    parts = [_parts(side, n, max(1, int(round(beta * n, EXACT))), draws, seed) for side in sides if len(side)]
+    parts = [_random_parts(side, n, max(1, int(round(beta * n, EXACT))), draws, seed) for side in sides if len(side)]
     if not parts:
         return np.full(game.n_targets, np.nan)
     gone = np.concatenate(parts)  # [coalitions, places in a ranking]
@@ -89,7 +89,7 @@ def _mean_drop(  # noqa: PLR0913  the settings of both metrics
     return np.asarray([game.full[target] - weights @ left[target, :, target] for target in range(len(order))])
 
 
-def _parts(side: Ints, n: int, most: int, draws: int, seed: int) -> Bools:
+def _random_parts(side: Ints, n: int, most: int, draws: int, seed: int) -> Bools:
     """Draw sets of at most `most` places of one side of a ranking, `[draws, places]`; all, where there are no more."""
     generator = np.random.default_rng([seed, n, len(side)])
     drawn = subsets_of(len(side), min(len(side), most), draws, generator)

@@ -86,7 +86,7 @@ def _normalised(explanation: Explanation, game: Game, *, exact: int, beam: int, 
     orders = ranked_features(rows_for(explanation, game))[:, :: 1 if falling else -1]
     if not game.n_features:
         return np.full(game.n_targets, np.nan)
-    scores, lower, upper = game.once(_bounds, exact, beam)
+    scores, lower, upper = game.once(_aopc_bounds, exact, beam)
     own = np.asarray([_aopc(scores, order, target) for target, order in enumerate(orders.tolist())])
     lower, upper = np.minimum(lower, own), np.maximum(upper, own)
     differ = upper - lower > ROUNDING * np.abs([scores[scores.everything], lower, upper]).max(axis=0)
@@ -100,7 +100,7 @@ def _aopc(scores: SetScores, order: Iterable[int], target: int) -> float:
     return float(scores[scores.everything][target] - np.mean([scores[one][target] for one in left]))
 
 
-def _bounds(game: Game, exact: int, beam: int) -> _Bounds:
+def _aopc_bounds(game: Game, exact: int, beam: int) -> _Bounds:
     """Find the bounds of a game, exactly if it has up to `exact` features."""
     n = game.n_features
     sets = 2**n if n <= exact else beam * n * (n + 1) * game.n_targets

@@ -46,7 +46,7 @@ def sensitivity_n(
     """
     if not _measurable(explanation, game, subsets):
         return np.full(game.n_targets, np.nan)
-    drawn = _drawn(explanation, game, steps=steps, subsets=subsets, seed=seed)
+    drawn = _sums_and_drops(explanation, game, steps=steps, subsets=subsets, seed=seed)
     some = [drawn.sizes == size for size in np.unique(drawn.sizes)]
     found = np.stack([(_unit(drawn.sums[own]) * _unit(drawn.drops[own])).sum(axis=0) for own in some])
     known = np.isfinite(found)  # [sizes, targets]
@@ -78,7 +78,7 @@ def infidelity(
     """
     if not _measurable(explanation, game, subsets):
         return np.full(game.n_targets, np.nan)
-    sums, drops, sizes = _drawn(explanation, game, steps=steps, subsets=subsets, seed=seed)
+    sums, drops, sizes = _sums_and_drops(explanation, game, steps=steps, subsets=subsets, seed=seed)
     _, which, counts = np.unique(sizes, return_inverse=True, return_counts=True)
     weights = 1 / (len(counts) * counts[which])  # every size counts alike, [subsets]
     with np.errstate(over="ignore"):  # an error that is too large is no number
@@ -107,7 +107,7 @@ def _measurable(explanation: Explanation, game: Game, subsets: int) -> bool:
     return rows_for(explanation, game).shape[1] >= FEWEST and explanation.provenance.signed
 
 
-def _drawn(explanation: Explanation, game: Game, *, steps: int | None, subsets: int, seed: int) -> _Drawn:
+def _sums_and_drops(explanation: Explanation, game: Game, *, steps: int | None, subsets: int, seed: int) -> _Drawn:
     """Draw subsets of every size, sum their scores and ask for the score without them."""
     rows, n = rows_for(explanation, game), game.n_features
     sizes = sorted(set(share_counts(steps, n, rounding="round")))

@@ -28,13 +28,13 @@ def random_masking(step: Step, *, beta: float = 0.1) -> Tensor:
     ids, content = step.batch.ids, step.batch.content
     masked = torch.zeros_like(content)
     for row, own in enumerate(content):
-        masked[row, own] = _drawn(ids[row, own], beta, alike=not step.training)
+        masked[row, own] = _masked_tokens(ids[row, own], beta, alike=not step.training)
     step.figures["masked_share"] = float(masked.sum() / content.sum().clamp(min=1))
     part = step.network.run(step.batch, train=step.training, ids=ids.masked_fill(masked, step.network.mask_id))
     return example_losses(part.logits, step.batch.labels).mean()
 
 
-def _drawn(ids: Tensor, beta: float, *, alike: bool) -> Tensor:
+def _masked_tokens(ids: Tensor, beta: float, *, alike: bool) -> Tensor:
     """Draw which tokens of a text are masked.
 
     Args:

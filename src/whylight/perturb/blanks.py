@@ -103,10 +103,10 @@ def blanked(
         types.append(window.types[stays])
         blanks = np.flatnonzero((gone & first)[stays])
         places.append(dict(zip(window.feature[gone & first].tolist(), blanks.tolist(), strict=True)))
-    return padded(rows, types), places
+    return one_batch(rows, types), places
 
 
-def padded(rows: list[Ints], types: list[Ints]) -> TokenBatch:
+def one_batch(rows: list[Ints], types: list[Ints]) -> TokenBatch:
     """Put rows of several lengths into one batch."""
     lengths = np.asarray([len(row) for row in rows], dtype=np.int64)
     width = int(lengths.max(initial=0))

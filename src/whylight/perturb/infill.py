@@ -30,7 +30,7 @@ from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import SettingError
 from whylight.core.registry import remover
 from whylight.core.text import Span
-from whylight.perturb.blanks import Words, blanked, padded, stretch
+from whylight.perturb.blanks import Words, blanked, one_batch, stretch
 from whylight.views.batch import Variants
 from whylight.views.filling import Draft, Filler, Likely
 from whylight.views.texts import TextBatch, TextWindow
@@ -96,7 +96,7 @@ def infill(  # noqa: PLR0913  one keyword per setting
     texts, spans, places = stretch(window)
     removed = ~keep[:, window.features]
     originals = [texts[span.part][span.start : span.end] for span in spans]
-    draws = _filled(filler, filler.draft(texts, spans), removed, originals, filling)
+    draws = _fillings(filler, filler.draft(texts, spans), removed, originals, filling)
     weights, written = _written(draws, removed, filler)
     if isinstance(window, TextWindow):
         return Variants(_rewritten(window, written), weights)
@@ -115,7 +115,7 @@ def _written(draws: list[Draws], removed: Bools, filler: Filler) -> tuple[Floats
     return (weights if most > 1 else None), written
 
 
-def _filled(filler: Filler, draft: Draft, removed: Bools, words: list[str], filling: Filling) -> list[Draws]:
+def _fillings(filler: Filler, draft: Draft, removed: Bools, words: list[str], filling: Filling) -> list[Draws]:
     """Return the fillings of each coalition."""
     asked = partial(_candidates, filler, draft, words, filling)
     if filling.order == "at_once":
@@ -154,7 +154,7 @@ def _candidates(  # noqa: PLR0913, PLR0917  one parameter per fact
         likely = filler.likely(batch, blanks, top=filling.top + 1, fragments=filling.fragments)
         for i, one in zip(rows, likely, strict=True):
             for place, feature in enumerate(here[i]):
-                found[i][feature] = _chosen(filler, one, place, words[feature], filling)
+                found[i][feature] = _word_choices(filler, one, place, words[feature], filling)
     return found
 
 
@@ -173,7 +173,7 @@ def _is_drawn(filling: Filling, row: Bools) -> bool:
     return filling.mode == "sample" or (filling.mode == "marginal" and row.sum() > 1)
 
 
-def _chosen(filler: Filler, likely: Likely, place: int, word: str, filling: Filling) -> tuple[Ints, Floats]:
+def _word_choices(filler: Filler, likely: Likely, place: int, word: str, filling: Filling) -> tuple[Ints, Floats]:
     """Return the words that may stand in a blank, with probabilities that sum to 1."""
     tokens, probabilities = likely.tokens[place], likely.probabilities[place]
     if filling.mode == "top1_excluding_original":
@@ -249,4 +249,4 @@ def _spliced(window: TokenWindow, fillings: list[dict[int, str]], places: list[S
             row[start : start + len(ids)] = ids
         rows.append(row)
         types.append(np.repeat(window.types, counts))
-    return padded(rows, types)
+    return one_batch(rows, types)

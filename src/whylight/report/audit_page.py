@@ -13,8 +13,8 @@ from whylight.run.summary import Cell
 
 if TYPE_CHECKING:
     from whylight.study.audit import Audit
-    from whylight.study.audit_words import Verdict
-    from whylight.study.figures import Figures
+    from whylight.study.audit_words import AuditVerdict
+    from whylight.study.figures import FigureTable
 
 TITLE = "Can these explanations be trusted?"
 HEADINGS: Mapping[str, str] = {
@@ -33,12 +33,12 @@ Facts = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class AuditSection:
     """One analysis as it is shown."""
 
     name: str
-    figures: "Figures"
-    verdict: "Verdict"
+    figures: "FigureTable"
+    verdict: "AuditVerdict"
     panels: list[DotPanel]
     cells: dict[tuple[str, str], Cell]
 
@@ -58,7 +58,7 @@ def audit_page(found: "Audit", *, command: str) -> str:
         "left_out": [(HEADINGS[one.name], one.reason) for one in found.left_out],
         "headings": HEADINGS,
         "passes": PASSES,
-        "facts": _facts(found),
+        "facts": _audit_facts(found),
         "receipts": _receipts(found),
         "few": FEWEST_TEXTS,
         "clear": CLEAR,
@@ -67,16 +67,16 @@ def audit_page(found: "Audit", *, command: str) -> str:
     return environment().get_template("audit.html").render(variables)
 
 
-def _section(name: str, found: "Audit") -> Section:
-    figures: Figures = found.figures[name]
+def _section(name: str, found: "Audit") -> AuditSection:
+    figures: FigureTable = found.figures[name]
     verdict = next(one for one in found.verdicts if one.analysis == name)
     cells = {place: cell for place in figures.values if (cell := figures.cell(*place)) is not None}
     drawn = [column for column in figures.columns if column != PASSES]
     panels = dot_panels({one: {row: cells[row, one] for row in figures.rows if (row, one) in cells} for one in drawn})
-    return Section(name, figures, verdict, panels, cells)
+    return AuditSection(name, figures, verdict, panels, cells)
 
 
-def _facts(found: "Audit") -> Facts:
+def _audit_facts(found: "Audit") -> Facts:
     return [
         ("model", found.model),
         ("labels", ", ".join(found.labels[:20])),

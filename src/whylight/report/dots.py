@@ -49,17 +49,17 @@ def dot_panels(columns: Mapping[str, Mapping[str, Cell]]) -> list[DotPanel]:
     drawn = {name: own for name, own in columns.items() if len(own) > 1}
     names = [row for own in drawn.values() for row in own]
     left = min(NAMES, CHARACTER * max((len(name) for name in names), default=0) + 14)
-    return [_panel(name, own, left, _range(name, drawn)) for name, own in drawn.items()]
+    return [_panel(name, own, left, _scale_of(name, drawn)) for name, own in drawn.items()]
 
 
-def measure_of(column: str) -> str:
+def column_measure(column: str) -> str:
     """Return what a column measures, without the remover."""
     return column.partition(" (")[0]
 
 
-def _range(column: str, columns: Mapping[str, Mapping[str, Cell]]) -> tuple[float, float]:
+def _scale_of(column: str, columns: Mapping[str, Mapping[str, Cell]]) -> tuple[float, float]:
     alike: Sequence[Cell] = [
-        cell for name, own in columns.items() if measure_of(name) == measure_of(column) for cell in own.values()
+        cell for name, own in columns.items() if column_measure(name) == column_measure(column) for cell in own.values()
     ]
     return widened(min(cell.low for cell in alike), max(cell.high for cell in alike), least=1e-3)
 

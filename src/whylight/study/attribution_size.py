@@ -19,7 +19,7 @@ from whylight.data.dataset import Record
 from whylight.explaining.case import Case
 from whylight.metrics._plausibility import non_negative, scaled
 from whylight.run.one import gold_index
-from whylight.study.figures import Figures, Place, finite_mean
+from whylight.study.figures import FigureTable, Place, finite_mean
 from whylight.study.subject import Subject
 
 SIZE, RAW, COVERAGE, OVERLAP = "size", "log-odds", "coverage", "overlap"
@@ -28,12 +28,12 @@ HALF = 0.5
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 
 
-def attribution_size(subject: Subject) -> Figures:
+def attribution_size(subject: Subject) -> FigureTable:
     """Measure how large scores are, and how many words they mark, by remover."""
 
     def look(record: Record, case: Case) -> Mapping[Place, float]:
         found: dict[Place, list[float]] = {}
-        marks = _marks(subject, record, case)
+        marks = _gold_words(subject, record, case)
         for name in subject.removals:
             explanation = subject.occlusion(case, name)
             for target in explanation.targets:
@@ -46,7 +46,7 @@ def attribution_size(subject: Subject) -> Figures:
     return _at_one_threshold(subject, subject.figures("sizes of scores", look))
 
 
-def _marks(subject: Subject, record: Record, case: Case) -> dict[int, Bools]:
+def _gold_words(subject: Subject, record: Record, case: Case) -> dict[int, Bools]:
     """Return the words that people marked, by the column of the predicted label that they are evidence for."""
     gold = {gold_index(subject.classifier, name): own for name, own in record.rationales.items()}
     encoded = case.encoded
@@ -69,7 +69,7 @@ def _values(remover: str, row: Floats, marks: Bools | None) -> dict[Place, float
     return found
 
 
-def _at_one_threshold(subject: Subject, found: Figures) -> Figures:
+def _at_one_threshold(subject: Subject, found: FigureTable) -> FigureTable:
     """Keep the coverage at the threshold that fits best what people marked, or at one half."""
     values = {place: own for place, own in found.values.items() if place[1] in (SIZE, RAW, COVERAGE)}
     notes = []
@@ -83,4 +83,4 @@ def _at_one_threshold(subject: Subject, found: Figures) -> Figures:
         values[name, COVERAGE] = found.values[name, f"{COVERAGE} {best}"]
         why = "overlaps most with what people marked here" if overlaps else "is half of the largest"
         notes.append(f"coverage under {name}: scores from {best:g} of the largest, which {why}")
-    return Figures(values, found.texts, tuple(notes))
+    return FigureTable(values, found.texts, tuple(notes))

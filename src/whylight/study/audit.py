@@ -23,16 +23,16 @@ from whylight.explaining.removing import remover_settings
 from whylight.explaining.variants import Variant, asked_methods, variants
 from whylight.store.tables import RANDOM, Row
 from whylight.study.attribution_size import attribution_size
-from whylight.study.audit_advice import Recommendation, recommendation_of
-from whylight.study.audit_words import Verdict, verdicts_of
+from whylight.study.audit_advice import Advice, recommendation_of
+from whylight.study.audit_words import AuditVerdict, verdicts_of
 from whylight.study.budgeted import Analysis, LeftOut, analyse
-from whylight.study.figures import Figures
+from whylight.study.figures import FigureTable
 from whylight.study.head_randomised import head_randomised
 from whylight.study.infill_returns import infill_returns
 from whylight.study.marginal_words import marginal_words
 from whylight.study.recommend import two_removers
 from whylight.study.removal_damage import removal_damage
-from whylight.study.removal_ranking import candidates, removal_ranking
+from whylight.study.removal_ranking import candidates_of, removal_ranking
 from whylight.study.remover_agreement import Disagreement, remover_agreement
 from whylight.study.subject import FEWEST_REMOVERS, Subject, open_subject
 from whylight.views.classifier import Classifier
@@ -72,11 +72,11 @@ class Audit:
     seed: int
     budget: float
     seconds: float
-    figures: Mapping[str, Figures]
+    figures: Mapping[str, FigureTable]
     example: Disagreement | None
     left_out: tuple[LeftOut, ...]
-    verdicts: tuple[Verdict, ...]
-    recommendation: Recommendation
+    verdicts: tuple[AuditVerdict, ...]
+    recommendation: Advice
 
     def records(self) -> list[Row]:
         """Return one flat record for each figure."""
@@ -131,7 +131,7 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
     examples: list[Disagreement | None] = []
     todo = _analyses(analyses, tried, examples, seed=seed)
     with limited(budget=budget, clock=clock):
-        subject = open_subject(classifier, _drawn(data, sample=sample, seed=seed), removers=named, settings=own)
+        subject = open_subject(classifier, _sampled(data, sample=sample, seed=seed), removers=named, settings=own)
     figures, left_out = analyse(subject, todo, end=started + budget, clock=clock, strict=analyses is not None)
     return Audit(
         model=classifier.identity,
@@ -147,7 +147,7 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
         example=examples[0] if examples else None,
         left_out=left_out,
         verdicts=verdicts_of(figures, removers=named),
-        recommendation=recommendation_of(figures.get(RANKING), candidates(named, tried), removers=named),
+        recommendation=recommendation_of(figures.get(RANKING), candidates_of(named, tried), removers=named),
     )
 
 
@@ -181,7 +181,7 @@ def _methods(classifier: Classifier, asked: Sequence[str] | None, settings: Mapp
     return [one for own in variants(classifier, named, settings) for one in own]
 
 
-def _drawn(data: Dataset, *, sample: int, seed: int) -> Dataset:
+def _sampled(data: Dataset, *, sample: int, seed: int) -> Dataset:
     """Return the first texts of a random order."""
     if sample < 1:
         raise SettingError(f"a sample holds at least one record, not {sample}.")
@@ -194,7 +194,7 @@ def _analyses(
 ) -> dict[str, Analysis]:
     """Return the analyses to do, the cheapest first; the text that removers disagree about goes into `examples`."""
 
-    def agreement(subject: Subject) -> Figures:
+    def agreement(subject: Subject) -> FigureTable:
         figures, example = remover_agreement(subject)
         examples[:] = [example]
         return figures
@@ -214,10 +214,10 @@ def _analyses(
     return {name: one for name, one in known.items() if asked is None or name in asked}
 
 
-def _infilled(run: Callable[[Subject], Figures]) -> Callable[[Subject], Figures]:
+def _infilled(run: Callable[[Subject], FigureTable]) -> Callable[[Subject], FigureTable]:
     """Refuse an analysis of infill where there is none."""
 
-    def checked(subject: Subject) -> Figures:
+    def checked(subject: Subject) -> FigureTable:
         if INFILL not in subject.removals:
             raise IncompatibleError(f"it needs {REMOVERS[INFILL].facts['given']['model']}.")
         return run(subject)

@@ -16,14 +16,14 @@ from whylight.core.arrays import Floats
 from whylight.run.summary import metric_of
 from whylight.store.tables import RANDOM
 from whylight.study.audit_words import standings
-from whylight.study.figures import Figures
+from whylight.study.figures import FigureTable
 from whylight.study.removal_ranking import PASSES, Candidate
 
 Certainty = Literal["sure", "likely", "cannot tell"]
 
 
 @dataclass(frozen=True, slots=True)
-class Recommendation:
+class Advice:
     """What to use.
 
     Attributes:
@@ -41,9 +41,7 @@ class Recommendation:
     sentences: tuple[str, ...]
 
 
-def recommendation_of(
-    figures: Figures | None, ranked: Sequence[Candidate], *, removers: Sequence[str]
-) -> Recommendation:
+def recommendation_of(figures: FigureTable | None, ranked: Sequence[Candidate], *, removers: Sequence[str]) -> Advice:
     """Recommend a method from the table of the ranking.
 
     Args:
@@ -52,21 +50,23 @@ def recommendation_of(
         removers: The removers of its columns.
     """
     if figures is None:
-        return _nothing("methods were not ranked")
+        return _no_advice("methods were not ranked")
     table = {pair: list(signs.values()) for pair, signs in standings(figures, removers).items()}
     methods = [one for one in ranked if one.name in figures.rows and one.name != RANDOM]
     good = [one for one in methods if set(table[one.name, RANDOM]) == {1}]
     if not good:
-        return _nothing(f"no method is clearly better than random scores under every remover on {figures.texts} texts")
+        return _no_advice(
+            f"no method is clearly better than random scores under every remover on {figures.texts} texts"
+        )
     best = [one for one in good if all(-1 not in table[one.name, other.name] for other in good if other != one)]
     if not best:
-        return _nothing(
+        return _no_advice(
             "every method that is better than random scores is clearly worse than another under some remover: decide "
             "first what removing a word should mean"
         )
     ranks = _mean_ranks(figures, [one.name for one in methods])
     first = min(best, key=lambda one: ranks[one.name])
-    alike = [one for one in best if _base(one) == _base(first)]
+    alike = [one for one in best if _method_and_remover(one) == _method_and_remover(first)]
     chosen = min(alike, key=lambda one: (_samples(one) or 0, ranks[one.name]))
     others = [one.name for one in methods if one != chosen and set(table[chosen.name, one.name]) != {1}]
     untold = [one for one in best if one == chosen or not any(table[chosen.name, one.name])]
@@ -74,7 +74,7 @@ def recommendation_of(
     return _recommended(chosen, others, cheaper=cheapest.name if cheapest != chosen else None, texts=figures.texts)
 
 
-def _mean_ranks(figures: Figures, names: Sequence[str]) -> dict[str, float]:
+def _mean_ranks(figures: FigureTable, names: Sequence[str]) -> dict[str, float]:
     """Return the mean rank of each method over all measures and removers, 0 for the best."""
     ranks = list[Floats]()
     for column in figures.columns:
@@ -87,7 +87,7 @@ def _mean_ranks(figures: Figures, names: Sequence[str]) -> dict[str, float]:
     return dict(zip(names, np.mean(ranks, axis=0).tolist(), strict=True))
 
 
-def _base(one: Candidate) -> tuple[str, str | None]:
+def _method_and_remover(one: Candidate) -> tuple[str, str | None]:
     return one.variant.spec.name, one.remover
 
 
@@ -96,12 +96,12 @@ def _samples(one: Candidate) -> int | None:
     return samples if isinstance(samples, int) else None
 
 
-def _passes(figures: Figures, one: Candidate) -> float:
+def _passes(figures: FigureTable, one: Candidate) -> float:
     cell = figures.cell(one.name, PASSES)
     return np.inf if cell is None else cell.mean
 
 
-def _recommended(chosen: Candidate, others: Sequence[str], *, cheaper: str | None, texts: int) -> Recommendation:
+def _recommended(chosen: Candidate, others: Sequence[str], *, cheaper: str | None, texts: int) -> Advice:
     samples = _samples(chosen)
     removing = "" if chosen.remover is None else f", with words removed by {chosen.remover}"
     drawing = "it draws no samples" if samples is None else f"{samples} samples a text"
@@ -109,12 +109,12 @@ def _recommended(chosen: Candidate, others: Sequence[str], *, cheaper: str | Non
     better = "It is clearly better than random scores by every measure under every remover"
     if not others:
         why = f"{better}, and so it is than every other method that was tried, on {texts} texts."
-        return Recommendation(chosen.variant.spec.name, chosen.remover, samples, "sure", (what, why))
+        return Advice(chosen.variant.spec.name, chosen.remover, samples, "sure", (what, why))
     why = f"{better} on {texts} texts, and never clearly worse than another that is"
     said = [what, f"{why}; but it is not clearly better everywhere than {', '.join(others)}."]
     said += [f"{cheaper} costs fewer passes of the model, and nobody can tell the two apart."] if cheaper else []
-    return Recommendation(chosen.variant.spec.name, chosen.remover, samples, "likely", tuple(said))
+    return Advice(chosen.variant.spec.name, chosen.remover, samples, "likely", tuple(said))
 
 
-def _nothing(why: str) -> Recommendation:
-    return Recommendation(None, None, None, "cannot tell", (f"No recommendation: {why}.",))
+def _no_advice(why: str) -> Advice:
+    return Advice(None, None, None, "cannot tell", (f"No recommendation: {why}.",))

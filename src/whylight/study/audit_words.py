@@ -13,7 +13,7 @@ from whylight.core.registry import METRICS
 from whylight.run.summary import Cell
 from whylight.store.tables import RANDOM
 from whylight.study import attribution_size as size, infill_returns as returns
-from whylight.study.figures import Difference, Figures
+from whylight.study.figures import Difference, FigureTable
 from whylight.study.head_randomised import CHANGES, PUBLISHED, USUAL
 from whylight.study.marginal_words import BOTH, EVERY, FEW
 from whylight.study.removal_damage import HALF, ONE, UNTOUCHED
@@ -28,7 +28,7 @@ SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AuditVerdict:
     """What one analysis says.
 
     Attributes:
@@ -42,26 +42,26 @@ class Verdict:
     sentences: tuple[str, ...]
 
 
-def verdicts_of(found: Mapping[str, Figures], *, removers: Sequence[str]) -> tuple[Verdict, ...]:
+def verdicts_of(found: Mapping[str, FigureTable], *, removers: Sequence[str]) -> tuple[AuditVerdict, ...]:
     """Put tables into words, the most important first.
 
     Args:
         found: Tables, by the name of the analysis.
         removers: The removers that are held against each other.
     """
-    words: dict[str, Callable[[Figures], Verdict]] = {
-        "ranking": lambda own: _ranking(own, removers),
-        "agreement": _agreement,
+    words: dict[str, Callable[[FigureTable], AuditVerdict]] = {
+        "ranking": lambda own: _of_ranking(own, removers),
+        "agreement": _of_agreement,
         "returns": _returns,
         "damage": lambda own: _damage(own, removers),
         "size": lambda own: _size(own, removers),
         "randomised": lambda own: _randomised(own, removers),
-        "all_words": lambda own: _all_words(own, removers),
+        "all_words": lambda own: _of_all_words(own, removers),
     }
     return tuple(say(found[name]) for name, say in words.items() if name in found)
 
 
-def standings(figures: Figures, removers: Sequence[str]) -> dict[tuple[str, str], dict[Column, int]]:
+def standings(figures: FigureTable, removers: Sequence[str]) -> dict[tuple[str, str], dict[Column, int]]:
     """Hold every two methods of a ranking against each other.
 
     Args:
@@ -85,7 +85,7 @@ def standings(figures: Figures, removers: Sequence[str]) -> dict[tuple[str, str]
     return found
 
 
-def _ranking(figures: Figures, removers: Sequence[str]) -> Verdict:
+def _of_ranking(figures: FigureTable, removers: Sequence[str]) -> AuditVerdict:
     """Say whether two methods change places with the remover of the metric: the headline of an audit."""
     table = standings(figures, removers)
     pairs = list(combinations([row for row in figures.rows if row != RANDOM], 2))
@@ -101,13 +101,11 @@ def _ranking(figures: Figures, removers: Sequence[str]) -> Verdict:
         more = len(flips) - SHOWN
         rest = (f"{more} more of these flips are in the tables.",) if more > 0 else ()
         said = f"Your ranking flips with the remover: {'; '.join(flips[:SHOWN])}."
-        return Verdict("ranking", "flips", (said, *rest, steady))
+        return AuditVerdict("ranking", "flips", (said, *rest, steady))
     if all(held == len(pairs) for held in same.values()):
-        return Verdict("ranking", "holds", ("Your ranking of methods holds under every remover.", steady))
-    unclear = (
-        f"{_texts(figures)} cannot tell whether your ranking of methods flips with the remover: no pair clearly does."
-    )
-    return Verdict("ranking", "cannot tell", (unclear, steady))
+        return AuditVerdict("ranking", "holds", ("Your ranking of methods holds under every remover.", steady))
+    unclear = "whether your ranking of methods flips with the remover: no pair clearly does."
+    return AuditVerdict("ranking", "cannot tell", (f"{_text_count(figures)} cannot tell {unclear}", steady))
 
 
 def _flip(measure: str, one: str, other: str, signs: Mapping[str, int]) -> str:
@@ -119,30 +117,30 @@ def _flip(measure: str, one: str, other: str, signs: Mapping[str, int]) -> str:
     )
 
 
-def _agreement(figures: Figures) -> Verdict:
+def _of_agreement(figures: FigureTable) -> AuditVerdict:
     said = []
     for row in figures.rows:
         first, order = figures.cell(row, FIRST), figures.cell(row, ORDER)
-        tau = "" if order is None else f"; Kendall’s tau of all words {_number(order)}"
+        tau = "" if order is None else f"; Kendall’s tau of all words {_with_range(order)}"
         if first is not None:
             said.append(f"Occlusion by {row} names the same first word on {_percent(first)} of texts{tau}.")
-    return Verdict("agreement", "measured", tuple(said))
+    return AuditVerdict("agreement", "measured", tuple(said))
 
 
-def _returns(figures: Figures) -> Verdict:
+def _returns(figures: FigureTable) -> AuditVerdict:
     back = figures.cell(returns.ALL, returns.RETURNED)
     likely = figures.cell(returns.ALL, returns.LIKELIHOOD)
     if back is None:
-        return Verdict("returns", "cannot tell", ("No word could be asked about.",))
+        return AuditVerdict("returns", "cannot tell", ("No word could be asked about.",))
     how = "" if likely is None else f", which it finds {_percent(likely)} likely"
     what = f"Infill puts the word itself back at {_percent(back)} of the places{how}"
     said = [f"{what}: such a word is not removed, and looks unimportant whatever the model does with it."]
     marked = figures.cell(returns.MARKED, returns.RETURNED)
     said += [] if marked is None else [f"Of the words that people marked, it puts back {_percent(marked)}."]
-    return Verdict("returns", "measured", tuple(said))
+    return AuditVerdict("returns", "measured", tuple(said))
 
 
-def _damage(figures: Figures, removers: Sequence[str]) -> Verdict:
+def _damage(figures: FigureTable, removers: Sequence[str]) -> AuditVerdict:
     said = []
     for column in (ONE, HALF):
         drops = {name: figures.cell(name, column) for name in removers}
@@ -151,33 +149,33 @@ def _damage(figures: Figures, removers: Sequence[str]) -> Verdict:
     right = figures.cell(*UNTOUCHED)
     said += [] if right is None else [f"It is right on {_percent(right)} of the untouched texts."]
     clear, words = _pairs(figures, removers, (ONE, HALF), "more right answers are lost")
-    return Verdict("damage", "differs" if clear else "cannot tell", (*said, *words))
+    return AuditVerdict("damage", "differs" if clear else "cannot tell", (*said, *words))
 
 
-def _size(figures: Figures, removers: Sequence[str]) -> Verdict:
+def _size(figures: FigureTable, removers: Sequence[str]) -> AuditVerdict:
     clear, words = _pairs(figures, removers, (size.SIZE, size.COVERAGE), "larger")
     people = figures.cell(size.PEOPLE, size.COVERAGE)
     said = [] if people is None else [f"People marked {_percent(people)} of the words."]
-    return Verdict("size", "differs" if clear else "cannot tell", (*words, *said))
+    return AuditVerdict("size", "differs" if clear else "cannot tell", (*words, *said))
 
 
-def _randomised(figures: Figures, removers: Sequence[str]) -> Verdict:
+def _randomised(figures: FigureTable, removers: Sequence[str]) -> AuditVerdict:
     columns = [f"{change}{way}" for way in (USUAL, PUBLISHED) for change in CHANGES]
     known = [column for column in columns if column in figures.columns]
     clear, words = _pairs(figures, removers, known, "a new head is noticed more")
-    return Verdict("randomised", "differs" if clear else "cannot tell", words)
+    return AuditVerdict("randomised", "differs" if clear else "cannot tell", words)
 
 
-def _all_words(figures: Figures, removers: Sequence[str]) -> Verdict:
+def _of_all_words(figures: FigureTable, removers: Sequence[str]) -> AuditVerdict:
     columns = [column_of(measure, name) for measure in MEASURES for name in removers]
     clear, words = _pairs(figures, (FEW, EVERY), columns, "larger", where="with")
     likeness = figures.cell(*BOTH)
-    said = [] if likeness is None else [f"Their scores correlate by {_number(likeness)} (Pearson)."]
-    return Verdict("all_words", "differs" if clear else "cannot tell", (*said, *words))
+    said = [] if likeness is None else [f"Their scores correlate by {_with_range(likeness)} (Pearson)."]
+    return AuditVerdict("all_words", "differs" if clear else "cannot tell", (*said, *words))
 
 
 def _pairs(
-    figures: Figures, rows: Sequence[str], columns: Sequence[str], more: str, *, where: str = "under"
+    figures: FigureTable, rows: Sequence[str], columns: Sequence[str], more: str, *, where: str = "under"
 ) -> tuple[bool, tuple[str, ...]]:
     """Compare rows two by two in each column; return whether any difference is clear, and what to say of all."""
     said, unclear = [], []
@@ -188,7 +186,7 @@ def _pairs(
             said.append(f"{column}: {more} {where} {first} than {where} {second}, by {_by(found)}.")
         elif found is not None:
             unclear.append(f"{one} from {other} ({column})")
-    rest = [f"{_texts(figures)} cannot tell {'; '.join(unclear)}."] if unclear else []
+    rest = [f"{_text_count(figures)} cannot tell {'; '.join(unclear)}."] if unclear else []
     return bool(said), (*said, *rest)
 
 
@@ -206,9 +204,9 @@ def _points(cell: Cell) -> str:
     return f"{100 * cell.mean:.1f} points ({100 * cell.low:.1f} to {100 * cell.high:.1f})"
 
 
-def _number(cell: Cell) -> str:
+def _with_range(cell: Cell) -> str:
     return f"{cell.mean:.2f} ({cell.low:.2f} to {cell.high:.2f})"
 
 
-def _texts(figures: Figures) -> str:
+def _text_count(figures: FigureTable) -> str:
     return f"{figures.texts} text{'' if figures.texts == 1 else 's'}"

@@ -15,7 +15,7 @@ from whylight.core.errors import IncompatibleError, InputError, LimitError
 from whylight.core.estimate import duration
 from whylight.core.limits import Clock, limited
 from whylight.run.compare import FEWEST_TEXTS
-from whylight.study.figures import Figures
+from whylight.study.figures import FigureTable
 from whylight.study.subject import Subject
 
 PART = 2 / 3
@@ -32,7 +32,7 @@ class Analysis:
         kept: Whether what the model answered is kept, so that more texts cost only themselves.
     """
 
-    run: Callable[[Subject], Figures]
+    run: Callable[[Subject], FigureTable]
     cheaper: bool = True
     kept: bool = True
 
@@ -56,7 +56,7 @@ class LeftOut:
 class _Done:
     """What an analysis gave on the first texts of a subject, and the seconds that it took."""
 
-    figures: Figures
+    figures: FigureTable
     subject: Subject
     texts: int
     seconds: float
@@ -64,7 +64,7 @@ class _Done:
 
 def analyse(
     subject: Subject, analyses: Mapping[str, Analysis], *, end: float, clock: Clock, strict: bool
-) -> tuple[dict[str, Figures], tuple[LeftOut, ...]]:
+) -> tuple[dict[str, FigureTable], tuple[LeftOut, ...]]:
     """Do the analyses that can be done in time.
 
     Args:
@@ -90,7 +90,7 @@ def analyse(
     for texts in more:
         for name, done in found.items():
             found[name] = _again(done, analyses[name], texts, end=end, clock=clock)
-    return {name: _noted(done, subject) for name, done in found.items()}, tuple(left_out)
+    return {name: _with_note(done, subject) for name, done in found.items()}, tuple(left_out)
 
 
 def rungs(texts: int) -> list[int]:
@@ -107,7 +107,7 @@ def _first(subject: Subject, analysis: Analysis, texts: int, *, seconds: float, 
     for own in subject.cheaper() if analysis.cheaper else (subject,):
         started = clock()
         try:
-            figures = _within(analysis, own.first(texts), end=end, clock=clock)
+            figures = _within_time(analysis, own.first(texts), end=end, clock=clock)
         except LimitError as error:
             first = first or error
         else:
@@ -122,14 +122,14 @@ def _again(done: _Done, analysis: Analysis, texts: int, *, end: float, clock: Cl
     if done.seconds * fresh / done.texts > end - started:
         return done
     try:
-        figures = _within(analysis, done.subject.first(texts), end=end, clock=clock)
+        figures = _within_time(analysis, done.subject.first(texts), end=end, clock=clock)
     except LimitError:
         return done
     spent = clock() - started
     return _Done(figures, done.subject, texts, done.seconds + spent if analysis.kept else spent)
 
 
-def _within(analysis: Analysis, subject: Subject, *, end: float, clock: Clock) -> Figures:
+def _within_time(analysis: Analysis, subject: Subject, *, end: float, clock: Clock) -> FigureTable:
     left = end - clock()
     if left <= 0:
         raise LimitError("no time was left.")
@@ -137,7 +137,7 @@ def _within(analysis: Analysis, subject: Subject, *, end: float, clock: Clock) -
         return analysis.run(subject)
 
 
-def _noted(done: _Done, subject: Subject) -> Figures:
+def _with_note(done: _Done, subject: Subject) -> FigureTable:
     """Say which removers are not in a table for lack of time."""
     without = [name for name in subject.removals if name not in done.subject.removals]
     notes = [f"without {', '.join(without)}, for which there was no time"] if without else []

@@ -1,4 +1,4 @@
-"""Figures of a study: one value per text in each cell of a table, its mean and interval, and paired differences.
+"""FigureTable of a study: one value per text in each cell of a table, its mean and interval, and paired differences.
 
 Values are kept text by text, so that two cells are compared by the differences of the texts that both have. The rule of
 `run/compare.py` says which differences are clear.
@@ -32,7 +32,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Figures:
+class FigureTable:
     """A table of means over texts.
 
     Attributes:

@@ -17,7 +17,7 @@ from whylight.core.errors import LimitError
 from whylight.core.limits import current, limited
 from whylight.explaining.options import Options
 from whylight.models.randomise import Initialiser
-from whylight.study.figures import Figures, Place
+from whylight.study.figures import FigureTable, Place
 from whylight.study.sanity import Explained, sanity_check
 from whylight.study.subject import SCORE, Subject
 
@@ -31,7 +31,7 @@ WAYS: Mapping[str, tuple[Initialiser, Explained]] = {
 }
 
 
-def head_randomised(subject: Subject, *, draws: int = 3, seed: int = 0) -> Figures:
+def head_randomised(subject: Subject, *, draws: int = 3, seed: int = 0) -> FigureTable:
     """Measure how far occlusion changes with a new head, by remover.
 
     Args:
@@ -51,7 +51,7 @@ def head_randomised(subject: Subject, *, draws: int = 3, seed: int = 0) -> Figur
         values |= {(name, f"{change}{way}"): found[change] for change in CHANGES}
     ordered = {(name, column): own for name in subject.removals for (row, column), own in values.items() if row == name}
     notes = ("as published needs one label a text, which this model does not give",) if several else ()
-    return Figures(ordered, len(subject.cases), notes)
+    return FigureTable(ordered, len(subject.cases), notes)
 
 
 def _checked(subject: Subject, remover: str, way: str, *, draws: int, seed: int) -> dict[str, Floats]:

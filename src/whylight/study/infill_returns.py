@@ -21,7 +21,7 @@ from whylight.data.dataset import Record
 from whylight.explaining.case import Case
 from whylight.models.infill import MaskedFiller
 from whylight.perturb.blanks import Guess, likely_words
-from whylight.study.figures import Figures, Place
+from whylight.study.figures import FigureTable, Place
 from whylight.study.subject import Subject
 from whylight.views.batch import Removal
 from whylight.views.filling import Filler
@@ -32,7 +32,7 @@ ALL, MARKED = "all words", "words that people marked"
 RETURNED, LIKELIHOOD, WEIGHT = "returned", "likelihood", "weight"
 
 
-def infill_returns(subject: Subject, *, remover: str = "infill") -> Figures:
+def infill_returns(subject: Subject, *, remover: str = "infill") -> FigureTable:
     """Measure how often the masked language model of a remover writes the removed word itself.
 
     Args:

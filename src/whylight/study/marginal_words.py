@@ -15,7 +15,7 @@ from whylight.data.dataset import Record
 from whylight.explaining import provide
 from whylight.explaining.case import Case
 from whylight.explaining.receipts import explain_case
-from whylight.study.figures import Figures, Place, finite_mean
+from whylight.study.figures import FigureTable, Place, finite_mean
 from whylight.study.removal_ranking import measured
 from whylight.study.subject import SCORE, Subject
 from whylight.views.cache import BoundedCache
@@ -25,7 +25,9 @@ FEW, EVERY = "likeliest words", "all words"
 BOTH = ("both", "pearson")
 
 
-def marginal_words(subject: Subject, *, remover: str = "infill", threshold: float = 1e-5, most: int = 3000) -> Figures:
+def marginal_words(
+    subject: Subject, *, remover: str = "infill", threshold: float = 1e-5, most: int = 3000
+) -> FigureTable:
     """Compare occlusion under infill with the usual number of words and with all of them.
 
     Args:

@@ -21,14 +21,14 @@ from whylight.core.errors import InputError
 from whylight.data.dataset import Record
 from whylight.explaining.case import Case
 from whylight.metrics._curves import top_count
-from whylight.study.figures import Figures, Place
+from whylight.study.figures import FigureTable, Place
 from whylight.study.subject import Subject
 
 ONE, HALF = "one word removed", "half the words removed"
 UNTOUCHED = ("untouched", "right")
 
 
-def removal_damage(subject: Subject, *, draws: int = 10, seed: int = 0) -> Figures:
+def removal_damage(subject: Subject, *, draws: int = 10, seed: int = 0) -> FigureTable:
     """Measure how far the accuracy drops when one word, or half of the words, are removed by each remover.
 
     Args:

@@ -27,7 +27,7 @@ from whylight.explaining.receipts import explain_case
 from whylight.explaining.removing import removes
 from whylight.explaining.variants import Variant
 from whylight.store.tables import RANDOM
-from whylight.study.figures import Figures, Place, finite_mean
+from whylight.study.figures import FigureTable, Place, finite_mean
 from whylight.study.subject import SCORE, Subject
 from whylight.views.classifier import Request
 from whylight.views.game import Game
@@ -54,7 +54,7 @@ class Candidate:
     score: ScoreSpace | None
 
 
-def candidates(removers: Sequence[str], methods: Sequence[Variant]) -> list[Candidate]:
+def candidates_of(removers: Sequence[str], methods: Sequence[Variant]) -> list[Candidate]:
     """Return what is ranked: occlusion under every remover, other methods under the first, random scores last."""
     occlusion = METHODS["occlusion"]
     found = [_candidate(Variant("occlusion", occlusion, {"window": 1}), name) for name in removers]
@@ -62,14 +62,14 @@ def candidates(removers: Sequence[str], methods: Sequence[Variant]) -> list[Cand
     return [*found, _candidate(Variant(RANDOM, METHODS[RANDOM], METHODS[RANDOM].complete_settings({})), removers[0])]
 
 
-def removal_ranking(subject: Subject, methods: Sequence[Variant]) -> Figures:
+def removal_ranking(subject: Subject, methods: Sequence[Variant]) -> FigureTable:
     """Measure methods under every remover.
 
     Args:
         subject: The model, texts and removers.
         methods: Methods besides occlusion.
     """
-    ranked, removals = candidates(list(subject.removals), methods), subject.measuring
+    ranked, removals = candidates_of(list(subject.removals), methods), subject.measuring
 
     def look(record: Record, case: Case) -> Mapping[Place, float]:
         del record
@@ -77,7 +77,7 @@ def removal_ranking(subject: Subject, methods: Sequence[Variant]) -> Figures:
         games = {name: provide.game(case, Request(targets, "probability"), own) for name, own in removals.items()}
         found: dict[Place, float] = {}
         for one in ranked:
-            explanation = _explained(subject, case, one)
+            explanation = _ranked_explanations(subject, case, one)
             receipt = explanation.provenance
             found |= {(one.name, column): value for column, value in measured(explanation, games).items()}
             found[one.name, PASSES] = float(receipt.forward_passes + receipt.backward_passes)
@@ -112,7 +112,7 @@ def _candidate(variant: Variant, remover: str) -> Candidate:
     return Candidate(f"{variant.name} ({remover})", variant, remover, score)
 
 
-def _explained(subject: Subject, case: Case, one: Candidate) -> Explanation:
+def _ranked_explanations(subject: Subject, case: Case, one: Candidate) -> Explanation:
     settings = one.variant.settings
     if one.name == RANDOM:  # a draw of the text's own, so that texts of one length do not share a ranking
         settings = {**settings, "seed": zlib.crc32(case.encoded.example.key.encode())}

@@ -86,12 +86,12 @@ def without_top(data: Dataset, rows: Iterable[Row], *, method: str, share: float
         removal: What "removed" means, on plain text.
     """
     own = (row for row in rows if row["method"] == method)
-    records = tuple(_shortened(record, row, share, removal) for record, row in zip(data, own, strict=True))
+    records = tuple(_without_words(record, row, share, removal) for record, row in zip(data, own, strict=True))
     note = f"{removal.name} took the top {share:.0%} of the words of each text, by {method}"
     return replace(data, records=records, notes=(*data.notes, note))
 
 
-def _shortened(record: Record, row: Row, share: float, removal: Removal) -> Record:
+def _without_words(record: Record, row: Row, share: float, removal: Removal) -> Record:
     if row["example_id"] != record.id:
         raise InputError(f"the text '{record.id}' has no explanation at its place; remove the folder, and start again.")
     spans, scores = tuple(Span(*place) for place in row["places"]), np.asarray([row["scores"]])

@@ -18,7 +18,7 @@ from whylight.core.registry import METRICS
 from whylight.data.dataset import Record
 from whylight.explaining.case import Case
 from whylight.metrics._curves import ranked_features
-from whylight.study.figures import Figures, Place, finite_mean
+from whylight.study.figures import FigureTable, Place, finite_mean
 from whylight.study.subject import Subject
 
 ORDER, FIRST = "order", "first word"
@@ -43,7 +43,7 @@ class Disagreement:
     words: Mapping[str, tuple[tuple[str, float], ...]]
 
 
-def remover_agreement(subject: Subject) -> tuple[Figures, Disagreement | None]:
+def remover_agreement(subject: Subject) -> tuple[FigureTable, Disagreement | None]:
     """Measure how far two removers agree about the words, and find the text on which they do least.
 
     Args:
@@ -55,23 +55,23 @@ def remover_agreement(subject: Subject) -> tuple[Figures, Disagreement | None]:
         own = {name: subject.occlusion(case, name) for name in subject.removals}
         found = {}
         for one, other in combinations(own, 2):
-            found[_pair(one, other), ORDER] = finite_mean(METRICS["kendall_tau"].function(own[one], own[other]))
-            same = [_top(own[one], number)[0] == _top(own[other], number)[0] for number in _numbers(own[one])]
-            found[_pair(one, other), FIRST] = float(np.mean(same))
+            found[_both_names(one, other), ORDER] = finite_mean(METRICS["kendall_tau"].function(own[one], own[other]))
+            same = [_top(own[one], number)[0] == _top(own[other], number)[0] for number in _target_numbers(own[one])]
+            found[_both_names(one, other), FIRST] = float(np.mean(same))
         orders = [value for (_, column), value in found.items() if column == ORDER and np.isfinite(value)]
         if orders:
             taus.append((min(orders), record, own))
         return found
 
     figures = subject.figures("do removers agree", look)
-    return figures, _example(*min(taus, key=lambda one: one[0])[1:]) if taus else None
+    return figures, _disagreement(*min(taus, key=lambda one: one[0])[1:]) if taus else None
 
 
-def _pair(one: str, other: str) -> str:
+def _both_names(one: str, other: str) -> str:
     return f"{one} and {other}"
 
 
-def _numbers(explanation: Explanation) -> range:
+def _target_numbers(explanation: Explanation) -> range:
     return range(len(explanation.targets))
 
 
@@ -80,7 +80,7 @@ def _top(explanation: Explanation, number: int) -> list[int]:
     return ranked
 
 
-def _example(record: Record, explained: Mapping[str, Explanation]) -> Disagreement:
+def _disagreement(record: Record, explained: Mapping[str, Explanation]) -> Disagreement:
     first = next(iter(explained.values()))
     target = first.targets[0]
     words = {

@@ -167,7 +167,7 @@ def roar(  # noqa: PLR0913  the public call: every argument but six is optional
     removal = text_removal(classifier, remover, own[remover])
     shared = (asked.remover or default_remover(classifier)) == remover  # then its settings are the methods' too
     study = _Study(encoder, texts, removal, recipe, Path(out))
-    identity = study.identity(_opened(study, classifier))
+    identity = study.identity(_open_encoder(study, classifier))
     with limited(budget=budget, max_memory=max_memory), claimed_by_one(study.out), interruptible(study.out):
         explained = [
             evaluate(
@@ -216,7 +216,7 @@ def _check_one_label(classifier: Classifier, data: Dataset) -> None:
         raise ModelError("the model may predict several labels of a text, and words are removed for one of them.")
 
 
-def _opened(study: _Study, classifier: Classifier) -> Prepared:
+def _open_encoder(study: _Study, classifier: Classifier) -> Prepared:
     """Open the encoder; the explained classifier, or another that knows the labels already, is refused."""
     require_libraries()
     if study.encoder is None:

@@ -22,7 +22,7 @@ from whylight.explaining.options import Options
 from whylight.explaining.receipts import explain_case
 from whylight.explaining.removing import chosen_removal
 from whylight.run.one import gold_index
-from whylight.study.figures import Figures, Place
+from whylight.study.figures import FigureTable, Place
 from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier
 from whylight.views.meter import Meter
@@ -63,7 +63,7 @@ class Subject:
         some = len(self.removals) > len(plain) >= FEWEST_REMOVERS
         return (self, replace(self, removals=plain)) if some else (self,)
 
-    def figures(self, title: str, look: Look, *, notes: tuple[str, ...] = ()) -> Figures:
+    def figures(self, title: str, look: Look, *, notes: tuple[str, ...] = ()) -> FigureTable:
         """Look at every text, and put what is found into a table; what exceeds the limits that hold is refused.
 
         Args:
@@ -79,7 +79,7 @@ class Subject:
                 found.append(look(record, case))
         places = dict.fromkeys(place for own in found for place in own)
         values = {place: np.asarray([own.get(place, np.nan) for own in found], dtype=np.float64) for place in places}
-        return Figures(values, len(found), notes)
+        return FigureTable(values, len(found), notes)
 
     @property
     def measuring(self) -> dict[str, Removal]:

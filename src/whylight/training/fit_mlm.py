@@ -173,12 +173,12 @@ def fit_mlm(
     receipt: dict[str, Any] = {"training": identity.name, "asked": identity.asked, "unmet": False, "notes": notes}
     with claimed_by_one(checkpoints), quiet(), interruptible(folder):
         mark_started(folder, identity)
-        trainer = _trainer(start, data, dev, recipe, checkpoints, progress=progress)
+        trainer = _mlm_trainer(start, data, dev, recipe, checkpoints, progress=progress)
         trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
         return finish_best(trainer, start.model, start.tokenizer, folder, receipt)
 
 
-def _trainer(
+def _mlm_trainer(
     start: MaskedModel, data: Dataset, dev: Dataset, recipe: MlmRecipe, checkpoints: Path, *, progress: bool
 ) -> MlmTrainer:
     tokenizer = start.tokenizer

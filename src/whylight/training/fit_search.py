@@ -69,7 +69,7 @@ def search_weights(
         opened_study(out, identity, numbers=len(measures)) as study,
         trial_bar(trials, shown=asked.progress) as moved,
     ):
-        while (done := len(_complete(study))) < trials:
+        while (done := len(_finished_trials(study))) < trials:
             moved(done)
             stream = np.random.SeedSequence((recipe.seed, done)).generate_state(1)
             study.sampler = optuna.samplers.TPESampler(seed=int(stream[0]))
@@ -80,10 +80,10 @@ def search_weights(
                 study.tell(trial, state=TrialState.FAIL)
                 raise
             study.tell(trial, values)
-        return _best(_complete(study)[:trials], measures)
+        return _best(_finished_trials(study)[:trials], measures)
 
 
-def _complete(study: optuna.Study) -> list[FrozenTrial]:
+def _finished_trials(study: optuna.Study) -> list[FrozenTrial]:
     return study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
 
 
