@@ -13,6 +13,7 @@ import tiny
 import whylight as wl
 from whylight.core.errors import IncompatibleError, ModelError, SettingError
 from whylight.explaining.explain import explain
+from whylight.models.infill import filler_of
 from whylight.models.masked import MaskedModel
 
 
@@ -57,3 +58,10 @@ def test_metrics_take_it_and_a_folder_knows_the_masked_language_model(folder: Pa
     with pytest.raises(wl.WhylightError, match="infill weights"):
         wl.evaluate(tiny.classifier("bert", labels=["negative", "positive"]), data, **asked, settings=settings,
                     out=tmp_path / "run", progress=False)  # fmt: skip
+
+
+def test_classifiers_share_a_masked_language_model_until_its_folder_changes(folder: Path) -> None:
+    first, twin = (filler_of(tiny.classifier("bert"), str(folder)).masked for _ in range(2))
+    assert first is twin
+    masked.network(seed=5).save_pretrained(folder)
+    assert filler_of(tiny.classifier("bert"), str(folder)).masked.contents != first.contents

@@ -87,7 +87,8 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
             gradient.
         target: `"predicted"`, `"all"`, a label, an index, or a list of labels and indices.
         unit: `word`, `token` or `sentence`.
-        remover: `mask`, `delete`, `pad`, `unk` or `zero`; by default what suits the model.
+        remover: `mask`, `delete`, `pad`, `unk`, `zero` or `infill`, also with settings of its own,
+            `"infill[mode=top1]"`; by default what suits the model. A method may name its own: `"lime[remover=delete]"`.
         score: `logit`, `probability`, `log_odds`, `log_probability`, `log_sigmoid` or `log_mixture`; by default what
             the method is defined on, else the logit where there is one.
         long: `window`, `segments`, `truncate` or `refuse`, for texts longer than the model reads.
@@ -149,10 +150,10 @@ def explain_all(
     asked = asked_methods(_names(classifier, methods))
     for one in asked:
         require(one.spec, classifier)
-    options, others = with_remover_settings(classifier, options, settings)
+    options, others = with_remover_settings(classifier, options, settings, asked=asked)
     chosen = [one for each in variants(classifier, asked, others) for one in each]
     for one in asked:
-        score_for(one.spec, classifier, options.score, removal_of(classifier, options))
+        score_for(one.spec, classifier, options.score, removal_of(classifier, options.under(one.remover)))
     examples = [as_example(one) for one in inputs]
     jobs = _jobs([one.size for one in examples], chosen)
     plan = [(job.variant.name, sum(examples[number].size for number in job.numbers)) for job in jobs]
@@ -167,7 +168,8 @@ def explain_all(
             own = [cases[number] for number in job.numbers]
             keys = [(number, job.place) for number in job.numbers]
             try:
-                explained = explain_cases(own, job.variant.spec, job.variant.settings, [options] * len(own))
+                asked_each = [options.under(job.variant.remover)] * len(own)
+                explained = explain_cases(own, job.variant.spec, job.variant.settings, asked_each)
             except Interrupted as stopped:
                 found.update(zip(keys, stopped.found, strict=False))
                 raise Interrupted([found[key] for key in sorted(found)]) from stopped

@@ -1,6 +1,6 @@
 """What is asked of every method alike, and what it means in front of a classifier."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -9,6 +9,7 @@ from whylight.core.errors import unknown
 from whylight.core.inputs import Settings
 from whylight.core.labels import ScoreSpace, TargetSpec, check_score_space
 from whylight.explaining.removing import chosen_removal, default_remover, remover_settings
+from whylight.explaining.variants import Asked
 from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier
 from whylight.views.positions import PIECES, Pieces
@@ -28,6 +29,7 @@ class Options:
         long: What to do with a text longer than the model reads.
         pieces: How a word's score comes from those of its tokens.
         remover_settings: Settings of the remover.
+        own_removers: Removers that methods name for themselves, with their settings.
     """
 
     target: TargetSpec = "predicted"
@@ -37,6 +39,7 @@ class Options:
     long: Long = "window"
     pieces: Pieces = "sum"
     remover_settings: Settings = field(default_factory=dict)
+    own_removers: Mapping[str, Settings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse a name that does not exist, with those that do."""
@@ -60,6 +63,12 @@ class Options:
             pieces=choice("pieces", pieces, PIECES),
         )
 
+    def under(self, remover: str | None) -> "Options":
+        """Return what is asked of a method that names a remover of its own, or none."""
+        if remover is None:
+            return self
+        return replace(self, remover=remover, remover_settings=self.own_removers[remover])
+
 
 def choice(kind: str, value: str, choices: tuple[T, ...]) -> T:
     """Return the choice that a value names, or raise the error that lists them."""
@@ -70,13 +79,24 @@ def choice(kind: str, value: str, choices: tuple[T, ...]) -> T:
 
 
 def with_remover_settings(
-    classifier: Classifier, options: Options, settings: Mapping[str, object]
+    classifier: Classifier, options: Options, settings: Mapping[str, object], *, asked: Iterable[Asked] = ()
 ) -> tuple[Options, dict[str, object]]:
-    """Put settings of the remover, `REMOVER.NAME`, into the options; return these, and the settings of others."""
-    name = options.remover or default_remover(classifier)
-    own, others = remover_settings(settings, [name])
+    """Put settings of removers, `REMOVER.NAME`, into the options; return these, and the settings of others.
+
+    Args:
+        classifier: The classifier.
+        options: What is asked of every method alike.
+        settings: Settings of removers, methods and metrics.
+        asked: Methods, which may name removers of their own.
+    """
+    name, named = (
+        options.remover or default_remover(classifier),
+        {one.remover for one in asked if one.remover is not None},
+    )
+    own, others = remover_settings(settings, {name, *named})
     removal = chosen_removal(classifier, options.remover, {**options.remover_settings, **own[name]})
-    return replace(options, remover_settings=removal.settings), others
+    removers = {one: chosen_removal(classifier, one, own[one]).settings for one in sorted(named)}
+    return replace(options, remover_settings=removal.settings, own_removers=removers), others
 
 
 def removal_of(classifier: Classifier, options: Options) -> Removal:

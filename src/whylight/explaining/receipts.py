@@ -15,7 +15,8 @@ from whylight.core.registry import Spec
 from whylight.explaining.apply import Applied, apply_together, large_gaps
 from whylight.explaining.case import Case
 from whylight.explaining.options import Options, removal_of
-from whylight.explaining.removing import removes, score_for
+from whylight.explaining.removing import score_for
+from whylight.explaining.variants import removes
 from whylight.views.classifier import Request
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from whylight.core.errors import IncompatibleError, ModelError, SettingError, unknown
 from whylight.core.labels import OF_LOGITS, ScoreSpace
 from whylight.core.registry import REMOVERS, Spec
+from whylight.explaining.variants import asked_plugin, plugin_name, removes
 from whylight.models.infill import filler_of
 from whylight.perturb.binding import bound
 from whylight.views.batch import Removal
@@ -24,14 +25,22 @@ def default_remover(classifier: Classifier) -> str:
 
 
 def chosen_removal(classifier: Classifier, name: str | None, settings: Mapping[str, object] | None = None) -> Removal:
-    """Return the remover to use, by default the classifier's own, or say which ones work on it."""
-    if name is not None and name not in classifier.removers:
-        raise unknown(f"remover for {classifier.kind}", name, classifier.removers)
-    removal = bound(name or default_remover(classifier), settings)
-    if Filler not in REMOVERS[removal.name].consumes:
+    """Return the remover to use, by default the classifier's own, or say which ones work on it.
+
+    Args:
+        classifier: The classifier.
+        name: The remover; settings may stand in its name, `infill[mode=top1]`.
+        settings: Its settings; those in its name win.
+    """
+    if name is not None and plugin_name(name) not in classifier.removers:
+        raise unknown(f"remover for {classifier.kind}", plugin_name(name), classifier.removers)
+    asked = asked_plugin(name or default_remover(classifier), REMOVERS)
+    removal = replace(bound(asked.spec.name, {**(settings or {}), **asked.own}), called=asked.name)
+    if Filler not in asked.spec.consumes:
         return removal
     filler = filler_of(classifier, str(removal.settings["model"]))
-    return replace(removal, needs=(filler,), contents=filler.contents)
+    contents = {f"{asked.name} {what}": value for what, value in filler.contents.items()}
+    return replace(removal, needs=(filler,), contents=contents)
 
 
 def check_score(classifier: Classifier, score: ScoreSpace | None, removal: Removal) -> ScoreSpace:
@@ -72,11 +81,6 @@ def score_for(spec: Spec, classifier: Classifier, asked: ScoreSpace | None, remo
     return space
 
 
-def removes(spec: Spec) -> bool:
-    """Say whether a method looks at inputs with features removed."""
-    return bool(spec.consumes[0].removes)
-
-
 def remover_settings(
     settings: Mapping[str, object], removers: Collection[str]
 ) -> tuple[dict[str, dict[str, object]], dict[str, object]]:
@@ -84,7 +88,7 @@ def remover_settings(
 
     Args:
         settings: Values by name.
-        removers: The removers that are asked for.
+        removers: The removers that are asked for, as they are asked for.
 
     Returns:
         Settings by remover, and the others.
@@ -93,8 +97,9 @@ def remover_settings(
     others: dict[str, object] = {}
     for name, value in settings.items():
         owner, _, setting = name.rpartition(".")
-        if owner in own:
-            own[owner][setting] = value
-        else:
+        owned = [asked for asked in own if plugin_name(asked) == owner]
+        for asked in owned:
+            own[asked][setting] = value
+        if not owned:
             others[name] = value
     return own, others

@@ -1,7 +1,8 @@
 """What a method is run as: its settings, and with `layer=all` one variant for each layer of the model.
 
 A method may be asked for several times with other settings, `lime[samples=200]` and `lime[samples=2000]`; tables then
-have a row for each, under that name.
+have a row for each, under that name. A remover may be asked for in the same way, `infill[mode=top1]`, and a method with
+a remover of its own, `occlusion[remover=infill]` or `lime[samples=200,remover=infill[mode=top1]]`.
 """
 
 import re
@@ -10,49 +11,76 @@ from dataclasses import dataclass, field
 
 from whylight.core.errors import IncompatibleError, SettingError, unknown
 from whylight.core.inputs import JsonValue, Settings
-from whylight.core.registry import METHODS, Spec
+from whylight.core.registry import METHODS, Registry, Spec
 from whylight.views.classifier import Classifier, Layered
 
-LAYER, ALL = "layer", "all"
+LAYER, ALL, REMOVER = "layer", "all", "remover"
 _BRACKETS = re.compile(r"(?P<name>[^\[\]]+)\[(?P<settings>.*)\]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A method or metric as somebody asked for it.
+    """A method, metric or remover as somebody asked for it.
 
     Attributes:
         name: What it was asked for by, and what tables call it.
         spec: The plug-in.
         own: Settings that stand in its name.
+        remover: What "removed" means to a method that names a remover of its own.
     """
 
     name: str
     spec: Spec
     own: Mapping[str, str] = field(default_factory=dict)
+    remover: str | None = None
 
 
 def asked_methods(names: Iterable[str]) -> list[Asked]:
     """Return the methods of some names, `lime` or `lime[samples=200,seed=1]`, each name once."""
-    return [_asked_method(name) for name in dict.fromkeys(names)]
+    return [asked_plugin(name, METHODS) for name in dict.fromkeys(names)]
 
 
-def _asked_method(name: str) -> Asked:
+def asked_plugin(name: str, registry: Registry) -> Asked:
+    """Return the plug-in that a name stands for, which may carry settings: `NAME[SETTING=VALUE,SETTING=VALUE]`."""
     parts = _BRACKETS.fullmatch(name)
     if parts is None:
-        return Asked(name, METHODS[name])
-    spec, own = METHODS[parts["name"]], dict[str, str]()
-    for pair in parts["settings"].split(","):
+        return Asked(name, registry[name])
+    spec, own = registry[parts["name"]], dict[str, str]()
+    for pair in _outside_brackets(parts["settings"]):
         setting, equals, value = pair.partition("=")
         if not equals or setting.strip() in own:
             raise SettingError(
-                f"a method with settings is {spec.name}[NAME=VALUE,NAME=VALUE], each once, not '{name}'."
+                f"a {spec.kind} with settings is {spec.name}[NAME=VALUE,NAME=VALUE], each once, not '{name}'."
             )
         own[setting.strip()] = value.strip()
+    remover = own.pop(REMOVER, None) if registry is METHODS and removes(spec) else None
     for setting in own:
         if setting not in spec.settings:
             raise unknown(f"setting of '{spec.name}'", setting, spec.settings)
-    return Asked(name, spec, own)
+    return Asked(name, spec, own, remover)
+
+
+def _outside_brackets(text: str) -> list[str]:
+    """Divide a text at its commas, but for those within brackets."""
+    depth, parts = 0, [""]
+    for letter in text:
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def removes(spec: Spec) -> bool:
+    """Say whether a method looks at inputs with features removed."""
+    return bool(spec.consumes[0].removes)
+
+
+def plugin_name(name: str) -> str:
+    """Return the name of a plug-in without the settings that stand in it."""
+    parts = _BRACKETS.fullmatch(name)
+    return name if parts is None else parts["name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +91,13 @@ class Variant:
         name: What tables call it: the name it was asked for by, or `NAME@LAYER` where it is one of all layers.
         spec: The method.
         settings: Its settings.
+        remover: What "removed" means to it, if it names a remover of its own.
     """
 
     name: str
     spec: Spec
     settings: Settings
+    remover: str | None = None
 
 
 def variants(classifier: Classifier, asked: Sequence[Asked], given: Mapping[str, object]) -> list[list[Variant]]:
@@ -84,9 +114,10 @@ def variants(classifier: Classifier, asked: Sequence[Asked], given: Mapping[str,
         if str(own.get(LAYER)) == ALL:
             settings = spec.complete_settings({**own, LAYER: None})
             layers = range(1, _layer_count(classifier) + 1)
-            made.append([Variant(f"{one.name}@{layer}", spec, {**settings, LAYER: layer}) for layer in layers])
+            named = [(f"{one.name}@{layer}", {**settings, LAYER: layer}) for layer in layers]
         else:
-            made.append([Variant(one.name, spec, spec.complete_settings(own))])
+            named = [(one.name, spec.complete_settings(own))]
+        made.append([Variant(name, spec, settings, one.remover) for name, settings in named])
     return made
 
 

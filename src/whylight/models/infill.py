@@ -5,9 +5,8 @@ reads is read in windows, and each word is asked about in the window in which it
 asked before is remembered, by the row.
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping, MutableMapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,7 +17,7 @@ from whylight.core.arrays import Bools, Ints
 from whylight.core.errors import IncompatibleError
 from whylight.core.text import Span, Text
 from whylight.models import tokenised
-from whylight.models.folder import quoted
+from whylight.models.folder import existing, quoted
 from whylight.models.holding import held
 from whylight.models.masked import MaskedModel, read_masked
 from whylight.views.classifier import Classifier
@@ -43,7 +42,6 @@ class MaskedFiller:
         self.masked, self.limit = masked, limit
         self.mask = int(masked.tokenizer.mask_token_id)
         self._tokenizer = tokenizer
-        self._known: OrderedDict[tuple[bytes, bytes, int, bool], Likely] = OrderedDict()
         self._spelled: dict[tuple[str, str], Ints] = {}
 
     @property
@@ -71,8 +69,8 @@ class MaskedFiller:
     def likely(self, rows: TokenBatch, blanks: Sequence[Ints], *, top: int, fragments: bool) -> list[Likely]:
         """Return the likeliest words for the blanks of rows; what was asked before is remembered."""
         keys = [(key, own.tobytes(), top, fragments) for key, own in zip(rows.keys(), blanks, strict=True)]
-        fresh = {key: i for i, key in enumerate(keys) if key not in self._known}
-        found = {key: self._known[key] for key in keys if key in self._known}
+        found = {key: known for key in keys if (known := self.masked.known.get(key)) is not None}
+        fresh = {key: i for i, key in enumerate(keys) if key not in found}
         names, indices = list(fresh), np.fromiter(fresh.values(), dtype=np.int64, count=len(fresh))
         for chosen in self.masked.batches(rows.lengths[indices]) if fresh else ():
             logits = self.masked.run(rows.take(indices[chosen]), [blanks[i] for i in indices[chosen]])
@@ -111,9 +109,9 @@ class MaskedFiller:
         return Likely(tokens.cpu().numpy(), values.cpu().numpy())
 
     def _remember(self, found: Mapping[tuple[bytes, bytes, int, bool], Likely]) -> None:
-        self._known.update(found)
-        while len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
+        self.masked.known.update(found)
+        while len(self.masked.known) > REMEMBERED:
+            self.masked.known.popitem(last=False)
 
 
 @cache
@@ -169,5 +167,21 @@ def filler_of(classifier: Classifier, path: str) -> MaskedFiller:
         network = getattr(classifier, "network", None)
         tokenizer = None if network is None else network.tokenizer
         limit = None if network is None else int(network.limit)
-        known[path] = MaskedFiller(read_masked(path), tokenizer, limit=limit)
+        known[path] = MaskedFiller(_masked(path, _state_of(path)), tokenizer, limit=limit)
     return known[path]
+
+
+@lru_cache(maxsize=2)
+def _masked(path: str, state: tuple[tuple[str, int, int], ...]) -> MaskedModel:  # noqa: ARG001  a folder may change
+    """Read a masked language model once for all classifiers that it stands in front of, such as randomised twins."""
+    return read_masked(path)
+
+
+def _state_of(path: str) -> tuple[tuple[str, int, int], ...]:
+    """Return names, sizes and times of the files of a folder, which are others once it is written again."""
+    folder = existing(path)
+    try:
+        files = [(one.name, one.lstat()) for one in sorted(folder.iterdir())] if folder is not None else []
+    except OSError:  # no folder, or one that cannot be read: whoever reads it says so
+        return ()
+    return tuple((name, one.st_size, one.st_mtime_ns) for name, one in files)

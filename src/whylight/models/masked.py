@@ -1,5 +1,6 @@
 """A masked language model with its tokenizer: reading it, and asking it about single positions."""
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -18,6 +19,7 @@ from whylight.models.contents import model_contents
 from whylight.models.folder import check_folder, existing, quoted
 from whylight.models.reading import loading
 from whylight.models.unchanged import unchanged
+from whylight.views.filling import Likely
 from whylight.views.tokens import TokenBatch
 
 KIND = "a masked language model"
@@ -29,6 +31,9 @@ CONTINUES = "##"
 
 class MaskedModel:
     """A masked language model with its tokenizer.
+
+    Attributes:
+        known: What was asked before, by row, blanks, number of words and whether pieces will do.
 
     Args:
         model: A Hugging Face model with a masked language modelling head.
@@ -45,11 +50,12 @@ class MaskedModel:
         self.model, self.tokenizer, self.name, self.fresh = model.eval(), tokenizer, name, fresh
         self.limit = promises.limit(model, tokenizer, max_tokens=None)
         self._budget = default_token_budget(model.device)
+        self.known = OrderedDict[tuple[bytes, bytes, int, bool], Likely]()
 
     @cached_property
     def contents(self) -> Mapping[str, str]:
         """Hashes of weights, configuration and tokenizer."""
-        return {f"infill {name}": value for name, value in model_contents(self.model, self.tokenizer).items()}
+        return model_contents(self.model, self.tokenizer)
 
     @cached_property
     def words(self) -> list[str]:

@@ -30,7 +30,7 @@ def bound(name: str, given: Mapping[str, object] | None = None) -> Removal:
     for setting, what in spec.facts["given"].items():
         if not settings[setting]:
             raise SettingError(f"the remover '{name}' needs {what}.")
-    return Removal(name, spec.function, settings, draws=bool(spec.facts["draws"]))
+    return Removal(name, spec.function, settings, draws=bool(spec.facts["draws"]), called=name)
 
 
 def _fits(spec: Spec, windows: type[Window], replacements: Collection[str]) -> bool:

@@ -36,7 +36,7 @@ def asked_case(case: Case, plan: Plan) -> Case:
 
 def games_of(case: Case, plan: Plan, target: Target) -> dict[str, Game]:
     """Return the game of a target under each remover."""
-    return {one.name: provide.game(case, Request((target,), plan.space), one) for one in plan.removals}
+    return {one.called: provide.game(case, Request((target,), plan.space), one) for one in plan.removals}
 
 
 def ask_at_once(explained: Sequence[Explanation], games: dict[Target, dict[str, Game]], plan: Plan) -> None:

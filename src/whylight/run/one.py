@@ -155,7 +155,8 @@ def _explanations(benches: Sequence[Bench], plan: Plan) -> list[list[Explanation
 
 
 def _by_one_method(benches: Sequence[Bench], variant: Variant, plan: Plan) -> list[Explanation]:
-    options = [replace(plan.options, target=[one.index for one in bench.targets]) for bench in benches]
+    shared = plan.options.under(variant.remover)
+    options = [replace(shared, target=[one.index for one in bench.targets]) for bench in benches]
     if variant.spec.name != RANDOM:
         return explain_cases([bench.case for bench in benches], variant.spec, variant.settings, options)
     return [

@@ -1,7 +1,7 @@
 """What a run is asked to do: methods and metrics with complete settings, and what each metric needs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from whylight.core.errors import InputError, SettingError
 from whylight.core.explanation import Explanation
@@ -12,7 +12,7 @@ from whylight.core.rationale import Rationale
 from whylight.core.registry import METRICS, Spec
 from whylight.data.dataset import Dataset
 from whylight.explaining.compatible import require
-from whylight.explaining.options import Options
+from whylight.explaining.options import Options, removal_of, with_remover_settings
 from whylight.explaining.removing import chosen_removal, default_remover, remover_settings, score_for
 from whylight.explaining.variants import Asked, Variant, asked_methods, variants
 from whylight.run.control import Control
@@ -77,12 +77,14 @@ class Plan:
             "method_score": self.options.score,
             "method_remover": self.options.remover,
             "method_remover_settings": dict(self.options.remover_settings),
-            "removers": {one.name: dict(one.settings) for one in self.removals},
+            "removers": {one.called: dict(one.settings) for one in self.removals},
             "score_space": self.space,
             "zero_non_alphanumeric": self.zero_non_alphanumeric,
         }
         # defaults are no part of it, so that folders from before there were others hold the same question
         asked |= {} if self.options.target == "predicted" else {"target": str(self.options.target)}
+        own: dict[str, JsonValue] = {name: dict(one) for name, one in self.options.own_removers.items()}
+        asked |= {"own_removers": own} if own else {}
         asked |= {} if self.metric_model is None else {"metric_model": self.metric_model.identity}
         return asked if self.control is None else {**asked, "control": self.control.asked}
 
@@ -107,10 +109,11 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
         require(one.spec, classifier)
     default = default_remover(classifier)
     measured_by = list(dict.fromkeys(name or default for name in removers or (options.remover,)))
-    removing, others = remover_settings(settings, {*measured_by, options.remover or default})
-    removal = chosen_removal(classifier, options.remover, removing[options.remover or default])
-    options = replace(options, remover_settings=removal.settings)
-    for one in asked:
+    measuring, _ = remover_settings(settings, measured_by)
+    options, others = with_remover_settings(classifier, options, settings, asked=asked)
+    others = remover_settings(others, measured_by)[1]
+    methods_by = [removal_of(classifier, options.under(one.remover)) for one in asked]
+    for one, removal in zip(asked, methods_by, strict=True):
         score_for(one.spec, classifier, options.score, removal)
     marked = sum(bool(record.rationales) for record in data)
     named = dict.fromkeys(_default_metrics(has_rationales=marked > 0) if metrics is None else metrics)
@@ -120,7 +123,7 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
         _check_metric(spec, own, data, marked=marked, tuned=tuned)
     if metric_model is not None:
         _check_metric_model(metric_model, classifier)
-    removals = tuple(chosen_removal(metric_model or classifier, name, removing[name]) for name in measured_by)
+    removals = tuple(chosen_removal(metric_model or classifier, name, measuring[name]) for name in measured_by)
     return Plan(
         methods=tuple(one for own in both[: len(asked)] for one in own),
         metrics=tuple(one for one in with_settings if not is_corpus_metric(one[0])),
@@ -130,7 +133,7 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
         space="probability",
         zero_non_alphanumeric=zero_non_alphanumeric,
         control=control,
-        contents={name: value for one in (removal, *removals) for name, value in one.contents.items()},
+        contents={name: value for one in (*methods_by, *removals) for name, value in one.contents.items()},
         metric_model=metric_model,
     )
 

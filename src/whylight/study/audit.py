@@ -178,6 +178,10 @@ def _methods(classifier: Classifier, asked: Sequence[str] | None, settings: Mapp
         named = asked_methods(name for name in asked if name not in (OCCLUSION, RANDOM))
         for one in named:
             require(one.spec, classifier)
+            if one.remover is not None:
+                raise SettingError(
+                    f"an audit tries removers itself; leave 'remover={one.remover}' out of '{one.name}'."
+                )
     return [one for own in variants(classifier, named, settings) for one in own]
 
 

@@ -24,8 +24,7 @@ from whylight.data.dataset import Record
 from whylight.explaining import provide
 from whylight.explaining.case import Case
 from whylight.explaining.receipts import explain_case
-from whylight.explaining.removing import removes
-from whylight.explaining.variants import Variant
+from whylight.explaining.variants import Variant, removes
 from whylight.store.tables import RANDOM
 from whylight.study.figures import FigureTable, Place, finite_mean
 from whylight.study.subject import SCORE, Subject

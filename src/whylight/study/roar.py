@@ -36,6 +36,7 @@ from whylight.data.dataset import Dataset
 from whylight.explaining.bar import progress_bar
 from whylight.explaining.options import Options
 from whylight.explaining.removing import default_remover, remover_settings
+from whylight.explaining.variants import asked_methods, plugin_name
 from whylight.metrics._curves import check_share
 from whylight.models.contents import weights_contents
 from whylight.models.folder import quoted
@@ -165,7 +166,8 @@ def roar(  # noqa: PLR0913  the public call: every argument but six is optional
     check_data(*texts, recipe)  # what is left must still teach every label
     own, others = remover_settings(given, [remover])
     removal = text_removal(classifier, remover, own[remover])
-    shared = (asked.remover or default_remover(classifier)) == remover  # then its settings are the methods' too
+    by_methods = [asked.remover or default_remover(classifier), *(one.remover or "" for one in asked_methods(methods))]
+    shared = plugin_name(remover) in map(plugin_name, by_methods)  # then its settings are the methods' too
     study = _Study(encoder, texts, removal, recipe, Path(out))
     identity = study.identity(_open_encoder(study, classifier))
     with limited(budget=budget, max_memory=max_memory), claimed_by_one(study.out), interruptible(study.out):

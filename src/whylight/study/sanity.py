@@ -233,8 +233,9 @@ def _sanity_question(
     asked = asked_methods([*(name for name in methods if name != RANDOM), RANDOM])
     for one in asked:
         require(one.spec, classifier)
-    options, others = with_remover_settings(classifier, options, settings)
-    check_score(classifier, options.score, removal_of(classifier, options))
+    options, others = with_remover_settings(classifier, options, settings, asked=asked)
+    for one in asked:
+        check_score(classifier, options.score, removal_of(classifier, options.under(one.remover)))
     both = variants(classifier, [*asked, *(Asked(name, METRICS[name]) for name in MEASURES)], others)
     explaining, measuring = (tuple(chain.from_iterable(own)) for own in (both[: len(asked)], both[len(asked) :]))
     return _Question(explaining, measuring, options)
@@ -245,7 +246,8 @@ def _explained(classifier: Classifier, example: Input, question: _Question, opti
     case = open_case(classifier, example, unit=options.unit, long=options.long)
     targets, _ = case.targets(options.target)
     fixed = replace(options, target=[target.index for target in targets])
-    explanations = tuple(explain_case(case, one.spec, one.settings, fixed) for one in question.methods)
+    each = [(one, fixed.under(one.remover)) for one in question.methods]
+    explanations = tuple(explain_case(case, one.spec, one.settings, own) for one, own in each)
     return _Explained(example, fixed, frozenset(case.prediction.predicted), explanations)
 
 
