@@ -62,7 +62,10 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     remover: Annotated[str | None, typer.Option(help='What "removed" means to methods and metrics.')] = None,
     metric_remover: Annotated[
-        list[str] | None, typer.Option(help="Measure under this remover instead; may be repeated, and should be.")
+        list[str] | None,
+        typer.Option(
+            help='Measure under this remover instead, e.g. "infill\\[mode=top1]"; may be repeated, and should be.'
+        ),
     ] = None,
     target: Annotated[
         str,
