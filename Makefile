@@ -45,6 +45,8 @@ findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; 
 	$(BIN)/python findings/aml_costs.py $(DATA)
 	$(BIN)/python findings/movies.py $(DATA)
 	$(BIN)/python findings/degraded.py $(DATA)
+	$(BIN)/python findings/counterfactuals.py $(DATA)
+	$(BIN)/python findings/roar.py $(DATA)
 
 model: $(VENV)/.installed-model  ## train the bundled sentiment model anew
 	$(BIN)/python scripts/make_sentiment_model.py

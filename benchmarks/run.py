@@ -8,6 +8,7 @@ import chunked
 import decomposition
 import decomposition_linear
 import engine
+import infill
 import labels
 import marc
 import peers
@@ -30,6 +31,7 @@ SECTIONS: tuple[Callable[[], list[Result]], ...] = (
     shapley.error,
     sequential.sequential,
     marc.masks,
+    infill.infill,
     threads.threads,
     labels.all_labels,
     chunked.chunked,

@@ -1,0 +1,186 @@
+"""Claims D1 and D3 to D5: are words that a masked language model writes better than gaps?
+
+    python findings/counterfactuals.py path/to/data
+
+The bundled classifier on SST dev sentences. Occlusion with words deleted, masked, unknown and padded (LOO), with words
+that a masked language model writes (IM), by the bundled one and by a larger one (`make mlm`), LIME with words deleted
+and written. Each is measured by the area under the probability while its top words go, deleted and written by others,
+on sentences that are classified rightly, and held against the phrases that people called positive or negative. Then
+what the audit looks at, on the same sentences. `roar.py` trains anew (D2, D6). Everything is kept, so that a stopped
+script goes on.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from document import HERE, WORK, Table, put, told
+from processes import in_processes
+
+import whylight as wl
+from whylight.core.text import text_of
+from whylight.data.dataset import Dataset
+from whylight.explaining.options import Options
+from whylight.run.compare import compare, select
+from whylight.run.evaluation import Evaluation
+from whylight.run.summary import interval
+from whylight.store.tables import HUMAN, RANDOM, Row
+from whylight.study.attribution_size import attribution_size
+from whylight.study.figures import FigureTable
+from whylight.study.head_randomised import head_randomised
+from whylight.study.infill_returns import infill_returns
+from whylight.study.marginal_words import marginal_words
+from whylight.study.removal_damage import removal_damage
+from whylight.study.subject import Subject, open_subject
+
+LARGER = HERE.parent / "build" / "mlm"
+TEXTS, TUNING, FEW, SHORT = 300, 100, 10, 15
+"""Sentences, those that boundaries are tuned on, and short ones for what takes minutes each, with their words."""
+AREA, PLAUSIBLE = "deletion_auc", ("iou", "precision", "recall", "token_f1")
+OTHERS = "infill[mode=top1_excluding_original]"
+LARGER_OTHERS = f"infill[mode=top1_excluding_original,model={LARGER}]"
+METHODS = {
+    "LOO, deleted": "occlusion[remover=delete]",
+    "LOO, masked": "occlusion[remover=mask]",
+    "LOO, unknown": "occlusion[remover=unk]",
+    "LOO, padded": "occlusion[remover=pad]",
+    "IM": "occlusion[remover=infill]",
+    "IM, larger model": f"occlusion[remover=infill[model={LARGER}]]",
+    "LIME": "lime[remover=delete]",
+    "LIME, infilled": "lime[remover=infill[mode=top1]]",
+    "LIME, infilled by the larger model": f"lime[remover=infill[mode=top1,model={LARGER}]]",
+}
+REMOVED_BY = {"deleted": "delete", "infilled": OTHERS, "infilled by the larger model": LARGER_OTHERS}
+PAIRS = (
+    ("IM", "LOO, deleted"),
+    ("IM, larger model", "LOO, deleted"),
+    ("LIME, infilled", "LIME"),
+    ("LIME, infilled by the larger model", "LIME"),
+)
+SETTINGS: Mapping[str, object] = {
+    f"{AREA}.until": 0.2,
+    f"{AREA}.published": True,
+    **{f"{metric}.scale": "max" for metric in PLAUSIBLE},
+}
+REMOVERS = ("delete", "infill")
+
+
+def main() -> None:
+    """Explain, measure, audit, and put the tables into the document."""
+    path = Path(sys.argv[1]) / "sst_trees"
+    list(in_processes(_explained, [(path, name) for name in METHODS]))
+    found = {name: _run(path, name) for name in METHODS}
+    put("counterfactuals", {**_deletion(found), **_agreement(found), **_audited(path)})
+
+
+def _sentences(path: Path) -> Dataset:
+    return wl.dataset(f"sst:{path}", split="dev", rationale="phrases").sample(TEXTS, seed=0)
+
+
+def _explained(task: tuple[Path, str]) -> None:
+    _run(*task)
+
+
+def _run(path: Path, name: str) -> Evaluation:
+    """Explain the sentences by one method, and measure it; what was done before is read."""
+    data = _sentences(path)
+    rest = wl.dataset(f"sst:{path}", split="dev", rationale="phrases").without(data)
+    return wl.evaluate(
+        wl.load(),
+        data,
+        methods=[METHODS[name]],
+        metrics=(AREA, *PLAUSIBLE),
+        metric_removers=tuple(REMOVED_BY.values()),
+        options=Options(score="log_odds"),
+        tune=rest.sample(TUNING, seed=0),
+        settings=SETTINGS,
+        out=WORK / "counterfactuals" / name,
+    )
+
+
+def _rows(run: Evaluation, method: str, metric: str, remover: str | None = None) -> list[Row]:
+    """Return the values of sentences that are classified rightly, as published."""
+    own = [row for row in select(run.scores, method) if (row["metric"], row["remover"]) == (metric, remover)]
+    return [row for row in own if row["correct"]]
+
+
+def _mean(rows: Sequence[Row]) -> str:
+    return told(interval(np.asarray([row["value"] for row in rows])))
+
+
+def _compared(first: Sequence[Row], second: Sequence[Row]) -> str:
+    (found,) = compare(first, second)
+    return f"{told(found.difference, sign='+')}, {found.standing}"
+
+
+def _deletion(found: Mapping[str, Evaluation]) -> dict[str, Table]:
+    """Table 1: the area by each way of removing words, and what infilling gains by it."""
+    every = {name: (run, METHODS[name]) for name, run in found.items()} | {RANDOM: (found["LOO, deleted"], RANDOM)}
+    means = [
+        [name, *(_mean(_rows(*one, AREA, remover)) for remover in REMOVED_BY.values())] for name, one in every.items()
+    ]
+    differences = [
+        [f"{first} - {second}"]
+        + [
+            _compared(_rows(*every[first], AREA, remover), _rows(*every[second], AREA, remover))
+            for remover in REMOVED_BY.values()
+        ]
+        for first, second in PAIRS
+    ]
+    heads = [f"words {name} ↓" for name in REMOVED_BY]
+    return {
+        "deletion": Table(["method", *heads], means),
+        "deletion, text by text": Table(["difference", *heads], differences),
+    }
+
+
+def _agreement(found: Mapping[str, Evaluation]) -> dict[str, Table]:
+    """Table 3: how far scores from the tuned boundary on are what people marked."""
+    marked = found["LOO, deleted"]
+    every = {name: (run, METHODS[name]) for name, run in found.items()}
+    shown = {**every, RANDOM: (marked, RANDOM), HUMAN: (marked, HUMAN)}
+    means = [[name, *(_mean(_rows(*one, metric)) for metric in PLAUSIBLE)] for name, one in shown.items()]
+    differences = [
+        [f"{first} - {second}"]
+        + [_compared(_rows(*every[first], metric), _rows(*every[second], metric)) for metric in PLAUSIBLE]
+        for first, second in PAIRS
+    ]
+    return {
+        "agreement": Table(["method", *PLAUSIBLE], means),
+        "agreement, text by text": Table(["difference", *PLAUSIBLE], differences),
+    }
+
+
+def _audited(path: Path) -> dict[str, Table]:
+    """Tables 4 and A1 to A5."""
+    data = _sentences(path)
+    short = tuple(record for record in data if len(text_of(record.example).text.split()) <= SHORT)
+    subject, few = _subject(data), _subject(replace(data, records=short[:FEW]))
+    larger = _subject(data, {"model": str(LARGER)})
+    return {
+        "damage": _table(removal_damage(subject)),
+        "size": _table(attribution_size(subject)),
+        "returned": _table(infill_returns(subject)),
+        "returned, larger model": _table(infill_returns(larger)),
+        "randomised": _table(head_randomised(_subject(data.sample(TUNING, seed=0)))),
+        "all words": _table(marginal_words(few)),
+    }
+
+
+def _subject(data: Dataset, infill: Mapping[str, object] | None = None) -> Subject:
+    return open_subject(wl.load(), data, removers=REMOVERS, settings={"infill": infill or {}})
+
+
+def _table(found: FigureTable) -> Table:
+    """Write a table of a study."""
+    rows = []
+    for row in found.rows:
+        cells = [found.cell(row, column) for column in found.columns]
+        rows.append([row, *("" if cell is None else told(cell) for cell in cells)])
+    return Table(["", *found.columns], rows)
+
+
+if __name__ == "__main__":
+    main()
