@@ -37,7 +37,8 @@ TRIALS, STEPS = 12, 10
 WEIGHTS = ("prediction", "inverse", "sparsity")
 SEARCHES = HERE / "searches"
 NUMBERS = {"epochs": 2, "learning_rate": 3e-4}
-TRAINING, VALIDATION, TEST, FEW = 2000, 100, 100, 20
+TRAINING, VALIDATION, FEW = 2000, 100, 20
+TEST = {"sst": 100, "emotion": 60}
 METRICS = tuple(dict.fromkeys(metric for metric, _ in COLUMNS.values()))
 AREAS = ("insertion_auc", "deletion_auc")
 SLOW = ("solvex[beam=5]",)
@@ -81,6 +82,11 @@ class Corpus:
         return self.split("train").without(self.split("dev")).without(self.split("test"))
 
     @property
+    def tested(self) -> Dataset:
+        """The texts that are explained."""
+        return self.sample("test", TEST[self.name])
+
+    @property
     def classifier(self) -> Classifier:
         """The classifier, trained unless it is there."""
         return _loaded(self)
@@ -114,7 +120,7 @@ class Corpus:
         asked = {"remover": "delete", "metrics": METRICS, **run.asked}
         return wl.evaluate(
             self.classifier,
-            self.sample("test", TEST),
+            self.tested,
             methods=run.methods,
             metric_removers=("delete", "mask"),
             options=Options(unit="token"),

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from aml import NUMBERS, STEPS, TEST, Corpus, search
+from aml import NUMBERS, STEPS, Corpus, search
 from document import WORK, Table, put, told
 from paired import over_all_words
 
@@ -70,7 +70,7 @@ def _costs(corpus: Corpus, network: Path) -> Table:
 
 def _texts(corpus: Corpus, length: int) -> list[str]:
     """Make texts of so many words from test sentences."""
-    words = [word for record in corpus.sample("test", TEST) for word in text_of(record.example).text.split()]
+    words = [word for record in corpus.tested for word in text_of(record.example).text.split()]
     return [" ".join(words[start : start + length]) for start in range(0, TEXTS * length, length)]
 
 
