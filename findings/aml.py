@@ -172,6 +172,17 @@ def search(corpus: Corpus) -> Search:
     return Search(trials, dict(zip(best, folders, strict=True)), validated, chosen)
 
 
+def best_before(corpus: Corpus, column: str) -> Path:
+    """Fit a network with the weights that a search found best, also one on a classifier that was trained likewise.
+
+    Trainings do not end with the same bits on every machine; what a search says of weights outlives these.
+    """
+    known = json.loads((SEARCHES / f"{corpus.name}.json").read_text(encoding="utf-8"))
+    number = max(known, key=lambda one: known[one]["validated"][column])
+    weights = {name: known[number]["asked"][name] for name in WEIGHTS}
+    return corpus.fitted(f"trial-{number}", weights)
+
+
 def _fitted(task: tuple[Corpus, str, Mapping[str, float]]) -> Path:
     corpus, name, weights = task
     return corpus.fitted(name, weights)

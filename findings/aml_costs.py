@@ -2,7 +2,7 @@
 
     python findings/aml_costs.py path/to/data
 
-The networks are those of `aml.py` for SST sentences, the one that is best by A-C. Costs are passes and time for texts
+The network is that of `aml.py` for SST sentences whose weights are best by A-C. Costs are passes and time for texts
 of 20 and 200 words. What solvex would ask for at 200 words is counted on an additive game that costs nothing: orders of
 its beam share more sets there than on a network, so that it is less than a network would be asked. Agreement with
 people is the F1 of the 25 highest tokens of movie reviews, which the classifier of sentences reads in windows.
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from aml import NUMBERS, STEPS, Corpus, search
+from aml import NUMBERS, STEPS, Corpus, best_before
 from document import WORK, Table, put, told
 from paired import over_all_words
 
@@ -36,7 +36,7 @@ def main() -> None:
     """Measure both, and put the tables into the document."""
     path = Path(sys.argv[1])
     corpus = Corpus("sst", path)
-    network = search(corpus).network("A-C")
+    network = best_before(corpus, "A-C")
     put("aml_costs", {"costs": _costs(corpus, network), **_agreement(corpus, network, path)})
 
 
