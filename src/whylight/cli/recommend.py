@@ -32,16 +32,18 @@ def recommend(  # noqa: PLR0913  one parameter an option
     whylight recommend --model ./my-model --data reviews.jsonl --budget 300
     """
     from whylight.models.load import load  # noqa: PLC0415  torch loads only when it is needed
-    from whylight.study.recommend import recommend as find  # noqa: PLC0415
+    from whylight.study.recommend import HOW, recommend as find  # noqa: PLC0415
 
     records = read_data(data, split=split, settings=data_settings, drop_broken=drop_broken)
     say_losses(records)
     found = find(load(model, head=parse_head(head)), records, budget=budget, seed=seed)
     if found.rankings:
         print_table(found.summary, title=f"{records.name} {records.split}, {found.texts} texts")
-    for remover, ranking in found.rankings.items():
-        say(f"best to worst under {remover}: {', '.join(ranking)}")
-    for sentence in found.findings:
-        say(f"- {sentence}")
+    for remover, ranks in found.ranks.items():
+        say(f"best to worst under {remover}: {', '.join(f'{rank}. {name}' for name, rank in ranks.items())}")
     if found.left_out:
         say(f"- left out for {budget:g} seconds: {', '.join(found.left_out)}.")
+    for sentence in found.findings:
+        say(f"- {sentence}")
+    if found.ranks:
+        say(f"{HOW}.", style="dim")

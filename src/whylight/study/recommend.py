@@ -2,17 +2,22 @@
 
 The methods that fit into the budget explain a sample of texts; each is measured by AOPC comprehensiveness and
 sufficiency under two removers, because a deletion metric favours the method that removes words the same way (Pham et
-al. 2022). Per remover, methods are ordered by their mean rank over the two metrics. One is clearly better than another
-where it is so by both metrics, by the rule of `run/compare.py`; what that cannot tell apart is said. Below the fewest
-texts of that rule there is no ranking, but what would make one possible.
+al. 2022). Per remover, methods are ordered by their mean rank over the two metrics; methods with the same figures have
+the same rank. One is clearly better than another where it is so by both metrics, by the rule of `run/compare.py`; what
+that cannot tell apart is said. Below the fewest texts of that rule there is no ranking, but what would make one
+possible.
+
+The last sentence is the advice. A method comes into question if, under every remover, it is clearly better than random
+scores and the first method is not clearly better than it. Of those the fastest is named.
 """
 
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.stats import rankdata
 
 from whylight.core.errors import InputError, LimitError, SettingError
 from whylight.core.limits import limited
@@ -26,7 +31,7 @@ from whylight.explaining.receipts import explain_case
 from whylight.run.compare import FEWEST_TEXTS, Standing, compare, select
 from whylight.run.one import open_bench, work
 from whylight.run.plan import Plan, make_plan
-from whylight.run.summary import Summary, summarise
+from whylight.run.summary import Line, Summary, summarise
 from whylight.store.tables import HUMAN, RANDOM, Row
 from whylight.views.classifier import Classifier
 from whylight.views.game import Game
@@ -34,6 +39,9 @@ from whylight.views.game import Game
 MEASURES = ("aopc_comprehensiveness", "aopc_sufficiency")
 TRIAL_SHARE = 0.2
 """Share of the budget for finding out what methods cost."""
+SAME = 5
+"""Decimals up to which two means are the same: what is left is rounding within the model."""
+HOW = f"methods are ranked by their mean rank over {' and '.join(MEASURES)}; the same figures have the same rank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +52,9 @@ class Recommendation:
         texts: How many texts were measured.
         summary: The table behind the ranking.
         rankings: For each remover, methods from best to worst; empty where there were too few texts to tell.
+        ranks: For each remover, the rank of each method, 1 for the best; methods with the same figures share one.
         left_out: Methods that were too slow for the budget, or not even tried in it.
-        findings: What was found, and what could not be told, in sentences.
+        findings: What was found, and what could not be told, in sentences; the last one says which method to use.
     """
 
     texts: int
@@ -53,6 +62,7 @@ class Recommendation:
     rankings: dict[str, list[str]]
     left_out: tuple[str, ...]
     findings: tuple[str, ...]
+    ranks: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 def recommend(
@@ -94,9 +104,10 @@ def recommend(
     summary = summarise(explanations, scores)
     if texts < FEWEST_TEXTS:
         return Recommendation(texts, summary, {}, left_out, (_too_few(texts, data, budget=budget),))
-    rankings = {remover: _ranking(summary, remover, several=len(removers) > 1) for remover in removers}
-    findings = _findings(scores, rankings, texts=texts)
-    return Recommendation(texts, summary, rankings, left_out, findings)
+    ranks = {remover: _ranks(summary, remover, several=len(removers) > 1) for remover in removers}
+    rankings = {remover: list(own) for remover, own in ranks.items()}
+    said = (*_findings(scores, rankings, texts=texts), _advice(scores, rankings, summary.lines, texts=texts))
+    return Recommendation(texts, summary, rankings, left_out, said, ranks)
 
 
 def two_removers(classifier: Classifier) -> list[str]:
@@ -165,16 +176,16 @@ def _trial_seconds(case: Case, spec: Spec, options: Options, *, budget: float) -
         return None
 
 
-def _ranking(summary: Summary, remover: str, *, several: bool) -> list[str]:
-    """Order methods by their mean rank over the metrics under one remover."""
+def _ranks(summary: Summary, remover: str, *, several: bool) -> dict[str, int]:
+    """Return the place of each method by its mean rank over the metrics under one remover, the best first."""
     names = [line.method for line in summary.lines if line.method != HUMAN]
     ranks = np.zeros(len(names))
     for metric in MEASURES:
         column = f"{metric} ({remover})" if several else metric
-        means = np.asarray([line.cells[column].mean for line in summary.lines if line.method in names])
-        signed = -means if summary.higher_is_better[column] else means
-        ranks += signed.argsort(kind="stable").argsort(kind="stable")
-    return [names[i] for i in ranks.argsort(kind="stable")]
+        means = np.asarray([line.cells[column].mean for line in summary.lines if line.method in names]).round(SAME)
+        ranks += rankdata(-means if summary.higher_is_better[column] else means)
+    places = rankdata(ranks, method="min")
+    return {names[i]: int(places[i]) for i in ranks.argsort(kind="stable")}
 
 
 def _too_few(texts: int, data: Dataset, *, budget: float) -> str:
@@ -210,6 +221,31 @@ def _findings(scores: Sequence[Row], rankings: dict[str, list[str]], *, texts: i
         if poor[remover]:
             found.append(f"under {remover}, not clearly better than random: {', '.join(poor[remover].values())}.")
     return tuple(found)
+
+
+def _advice(scores: Sequence[Row], rankings: dict[str, list[str]], lines: Sequence[Line], *, texts: int) -> str:
+    """Say which method to use, and why; or that nobody can tell, and why."""
+    good = [
+        {name for name in ranking if name not in {RANDOM, *_not_better_than_random(scores, remover, ranking)}}
+        for remover, ranking in rankings.items()
+    ]
+    under, on = " and under ".join(rankings), f"on {_count_texts(texts)}"
+    if not set.intersection(*good):
+        return f"cannot tell which to use: {on}, no method is clearly better than random under {under}."
+    best = [
+        {name for name in own if name == ranking[0] or not _better(scores, remover, ranking[0], name)}
+        for own, (remover, ranking) in zip(good, rankings.items(), strict=True)
+    ]
+    chosen = set.intersection(*best)
+    if not chosen:
+        return f"cannot tell which to use: {on}, what is first under one remover is clearly worse under another."
+    seconds = {line.method: line.seconds for line in lines if line.method in chosen}
+    fastest = min(seconds, key=seconds.__getitem__)
+    alike = f"the fastest of {len(chosen)} that nobody can tell from the first" if len(chosen) > 1 else "the best"
+    return (
+        f"use {fastest}, because under {under} it is clearly better than random, and {alike}, {on} "
+        f"({seconds[fastest]:.2g} s per text)."
+    )
 
 
 def _first_places(rankings: dict[str, list[str]]) -> str:
