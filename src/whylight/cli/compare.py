@@ -38,6 +38,7 @@ def compare(
 
     second = second or (first if other is not None else "random")
     left, right = _scored_run(run), _scored_run(other or run)
+    first, second = _stored_name(left, first), _stored_name(right, second)
     _check_labels(run, left, other or run, right)
     results = paired(select(left.scores, first), select(right.scores, second), seed=seed)
     alike = mean_agreement(agreement_of(left.explanations, right.explanations, first, second))
@@ -63,6 +64,15 @@ def compare(
     say(
         f"Verdict: clear where the interval leaves out 0 and p < {CLEAR}, on {FEWEST_TEXTS} texts or more.", style="dim"
     )
+
+
+def _stored_name(run: "Stored", name: str) -> str:
+    """Return what a run calls a method; an alias stands for its full name."""
+    if any(row["method"] == name for row in run.scores):
+        return name
+    from whylight.explaining.variants import table_name  # noqa: PLC0415  torch loads only when it is needed
+
+    return table_name(name)
 
 
 def _check_labels(run: Path, left: "Stored", other: Path, right: "Stored") -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import InputError, SettingError, unknown
-from whylight.core.registry import Setting
+from whylight.core.setting import Setting
 from whylight.data import _reading as bounds
 from whylight.data._checks import quotable
 from whylight.data._reading import Reading
