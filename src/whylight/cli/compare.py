@@ -4,12 +4,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
+from whylight.cli.tables import print_columns
 from whylight.core.errors import InputError
-from whylight.explaining.console import Console, say
+from whylight.explaining.console import say
+from whylight.report.layout import Column
 
 if TYPE_CHECKING:
+    from whylight.run.compare import Comparison
     from whylight.store.runs import Stored
 
 
@@ -42,21 +44,9 @@ def compare(
     _check_labels(run, left, other or run, right)
     results = paired(select(left.scores, first), select(right.scores, second), seed=seed)
     alike = mean_agreement(agreement_of(left.explanations, right.explanations, first, second))
-    table = Table(title=f"{first} minus {second}", box=None, header_style="bold", pad_edge=False, title_justify="left")
-    for column in ("metric", "difference", "95 % interval", "p", "wins", "texts", "verdict"):
-        table.add_column(column, justify="left" if column == "metric" else "right")
-    for one in results:
-        cell = one.difference
-        table.add_row(
-            f"{one.metric} {'↑' if one.higher_is_better else '↓'}{f' ({one.remover})' if one.remover else ''}",
-            f"{cell.mean:+.3f}",
-            f"[{cell.low:+.3f}, {cell.high:+.3f}]",
-            f"{one.p_value:.4f}",
-            f"{one.wins:.0%}",
-            str(cell.texts),
-            one.standing,
-        )
-    Console().print(table)
+    rows = [_compared_row(one) for one in results]
+    names = ("difference", "95 % interval", "p", "wins", "texts", "verdict")
+    print_columns([Column("metric", "key"), *map(Column, names)], rows, title=f"{first} minus {second}")
     for name, cell in alike.items():
         bounds = f"[{cell.low:.3f}, {cell.high:.3f}]"
         say(f"{name}: {cell.mean:.3f} {bounds} over {cell.texts} texts")
@@ -64,6 +54,19 @@ def compare(
     say(
         f"Verdict: clear where the interval leaves out 0 and p < {CLEAR}, on {FEWEST_TEXTS} texts or more.", style="dim"
     )
+
+
+def _compared_row(one: "Comparison") -> list[str]:
+    cell = one.difference
+    return [
+        f"{one.metric} {'↑' if one.higher_is_better else '↓'}{f' ({one.remover})' if one.remover else ''}",
+        f"{cell.mean:+.3f}",
+        f"[{cell.low:+.3f}, {cell.high:+.3f}]",
+        f"{one.p_value:.4f}",
+        f"{one.wins:.0%}",
+        str(cell.texts),
+        one.standing,
+    ]
 
 
 def _stored_name(run: "Stored", name: str) -> str:

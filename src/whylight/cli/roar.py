@@ -4,15 +4,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from whylight.cli.data import DropBroken
 from whylight.cli.evaluate import DEFAULT_METHODS
 from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.limits import Budget, MaxMemory
-from whylight.cli.tables import TableFormat, print_records
+from whylight.cli.tables import TableFormat, print_columns, print_records
 from whylight.cli.train import read_texts
-from whylight.explaining.console import Console, complain, say
+from whylight.explaining.console import complain, say
+from whylight.report.layout import Column
 
 if TYPE_CHECKING:
     from whylight.study.retrained import Roar, SeedMean
@@ -125,27 +125,25 @@ roar.__doc__ = f"{roar.__doc__}\n{EXAMPLES}"
 
 
 def _print_roar(found: "Roar", *, title: str) -> None:
-    table = Table(title=title, box=None, header_style="bold", pad_edge=False, title_justify="left")
-    for name, right in {"share": True, "method": False, "accuracy ↓": True}.items():
-        table.add_column(name, justify="right" if right else "left", overflow="fold")
-    for line in sorted(found.lines, key=lambda line: line.share):
-        table.add_row(f"{line.share:.0%}", line.method, _with_interval(line.accuracy))
-    Console().print(table)
+    lines = sorted(found.lines, key=lambda line: line.share)
+    rows = [[f"{line.share:.0%}", line.method, _with_interval(line.accuracy)] for line in lines]
+    print_columns([*_keys("share", "method"), Column("accuracy ↓")], rows, title=title)
     if found.comparisons:
+        say("")
         _print_comparisons(found)
     say(LEGEND, style="dim")
 
 
 def _print_comparisons(found: "Roar") -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("share", "method", "against", "difference", "p", "verdict"):
-        table.add_column(name, justify="right" if name in ("share", "difference", "p") else "left", overflow="fold")
+    rows = []
     for one in found.comparisons:
         p_value = "-" if one.p_value is None else f"{one.p_value:.3f}"
-        row = (f"{one.share:.0%}", one.first, one.second, _with_interval(one.difference), p_value, one.standing)
-        table.add_row(*row)
-    Console().print()
-    Console().print(table)
+        rows.append([f"{one.share:.0%}", one.first, one.second, _with_interval(one.difference), p_value, one.standing])
+    print_columns([*_keys("share", "method", "against"), *map(Column, ("difference", "p", "verdict"))], rows)
+
+
+def _keys(*names: str) -> list[Column]:
+    return [Column(name, "key") for name in names]
 
 
 def _with_interval(one: "SeedMean") -> str:

@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.table import Table
 
 from whylight.cli.data import DropBroken, read_data, say_losses
 from whylight.cli.evaluate import DEFAULT_METHODS
 from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.limits import Budget, MaxMemory
-from whylight.cli.tables import TableFormat, print_records, with_interval
-from whylight.explaining.console import Console, say
+from whylight.cli.tables import TableFormat, print_columns, print_records, with_interval
+from whylight.explaining.console import say
+from whylight.report.layout import Column
 
 if TYPE_CHECKING:
     from whylight.study.sanity import SanitySummary
@@ -111,15 +111,13 @@ sanity.__doc__ = f"{sanity.__doc__}\n{EXAMPLES}"
 
 
 def _print(found: "SanitySummary", *, title: str) -> None:
-    table = Table(title=title, box=None, header_style="bold", pad_edge=False, title_justify="left")
-    for name in ("level", "flips", "method"):
-        table.add_column(name, justify="right" if name == "flips" else "left", no_wrap=True)
-    for name, direction in DIRECTIONS.items():
-        table.add_column(f"{name} {direction}", justify="right", overflow="fold")
-    for level in found.levels:
-        first = (level.name, f"{level.flips.mean:.0%}")
-        for line in (line for line in found.lines if line.level == level.name):
-            table.add_row(*first, line.method, *(with_interval(line.cells.get(name), digits=2) for name in DIRECTIONS))
-            first = ("", "")
-    Console().print(table)
+    flips = {level.name: f"{level.flips.mean:.0%}" for level in found.levels}
+    rows = [
+        [line.level, flips[line.level], line.method]
+        + [with_interval(line.cells.get(name), digits=2) for name in DIRECTIONS]
+        for line in found.lines
+    ]
+    keys = [Column(name, "key") for name in ("level", "flips", "method")]
+    figures = [Column(f"{name} {direction}") for name, direction in DIRECTIONS.items()]
+    print_columns([*keys, *figures], rows, title=title, grouped=True)
     say(LEGEND, style="dim")

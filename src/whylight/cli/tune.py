@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from whylight.cli.explain import parse_settings
-from whylight.cli.tables import TableFormat, print_records
+from whylight.cli.tables import TableFormat, print_columns, print_records
 from whylight.cli.train import read_options, train
 from whylight.core.errors import UnmetError
 from whylight.core.registry import OBJECTIVES
-from whylight.explaining.console import Console, put, say
+from whylight.explaining.console import put, say
+from whylight.report.layout import Column
 
 if TYPE_CHECKING:
     from whylight.training.tune import TriedRecipe, Tuned
@@ -126,15 +126,13 @@ def _print_table(found: "Tuned") -> None:
     shown: list[str] = [name for name in ("accuracy", "micro_f1", "document_average_precision") if name in best]
     shown += ["rest"] if best["rest"] else []
     title = f"{len(found.trials)} trials, the best in {found.folder}"
-    table = Table(title=title, box=None, header_style="bold", pad_edge=False, title_justify="left")
-    for name in ("trial", *found.trials[0].parameters, f"{minimised} ↓", *shown):
-        table.add_column(name, justify="right", overflow="fold")
+    rows = []
     for one in found.trials[:SHOWN]:
-        value = _value(one)
         drawn = [f"{value:.4g}" if isinstance(value, float) else str(value) for value in one.parameters.values()]
         figures = [f"{one.figures[name]:.4f}" if name in one.figures else "-" for name in shown]
-        table.add_row(str(one.number), *drawn, value, *figures)
-    Console().print(table)
+        rows.append([str(one.number), *drawn, _value(one), *figures])
+    names = (*found.trials[0].parameters, f"{minimised} ↓", *shown)
+    print_columns([Column("trial", "key"), *map(Column, names)], rows, title=title)
     say(f"{minimised} is minimised: {found.receipt['trial']['because']}.", style="dim")
 
 

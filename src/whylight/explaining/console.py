@@ -17,13 +17,22 @@ from rich.text import Text
 
 from whylight.core.printable import clean, one_line
 
+PIPED_WIDTH = 80
+"""Places of a line that goes into a pipe or a file, at least."""
+
 
 class Console(rich.console.Console):
     """A terminal that shows what it is given: no markup, no emoji names, no colours but the given style.
 
     Strings (printed ones, cells, titles) are cleaned before they are measured, so that columns stay aligned; whatever
-    is left in other things, such as a `Text`, is cleaned on its way out.
+    is left in other things, such as a `Text`, is cleaned on its way out. Where nobody watches, as in a pipe or a file,
+    a line has 80 places at least, however narrow a window it was started from.
     """
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401  as rich has it
+        super().__init__(**given)
+        if given.get("width") is None and not self.file.isatty():
+            self.width = max(self.width, PIPED_WIDTH)
 
     def render_str(self, text: str, *, style: Any = "", **given: Any) -> Text:  # noqa: ANN401  as rich has it
         """Return a string as one line of plain text."""
@@ -50,8 +59,15 @@ class Console(rich.console.Console):
 
 
 def say(text: str, *, style: str | None = None, wrapped: bool = True) -> None:
-    """Print one line to standard output; a long one is wrapped, unless it is to be copied."""
-    Console().print(text, style=style, soft_wrap=not wrapped)
+    """Print one line to standard output; a long one is wrapped between words, unless it is to be copied."""
+    Console().print(text, style=style, soft_wrap=not wrapped, overflow="ignore", crop=False)
+
+
+def say_lines(lines: Iterable[Text]) -> None:
+    """Print lines that are laid out already, each as it is."""
+    console = Console()
+    for line in lines:
+        console.print(line, soft_wrap=True)
 
 
 def put(content: str, *, stream: TextIO | None = None) -> None:

@@ -95,9 +95,7 @@ def _segments(case: Case, spec: Spec, request: Request) -> Iterator[ViewedPart]:
 
 def _check_cut(spec: Spec, request: Request) -> None:
     if any(kind.joined == "whole" for kind in spec.consumes):
-        raise IncompatibleError(
-            f"'{spec.name}' cannot be put together from windows of a text; use --long segments."
-        )
+        raise IncompatibleError(f"'{spec.name}' cannot be put together from windows of a text; use --long segments.")
     if request.space != "logit":
         raise IncompatibleError(
             f"the score '{request.space}' of a long text is not a sum over its windows; "
