@@ -1,5 +1,6 @@
 """`whylight methods`, `metrics`, `objectives` and `datasets`: what there is, read from the signatures."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -79,7 +80,7 @@ def datasets() -> None:
     say("Use: --data CORPUS:PATH, or the path of a file of your own.", style="dim")
 
 
-def _print_list(names: tuple[str, ...], rows: list[Cells]) -> None:
+def _print_list(names: tuple[str, ...], rows: Sequence[Cells]) -> None:
     print_columns([Column(names[0], "key"), *(Column(name, "words") for name in names[1:])], rows)
 
 

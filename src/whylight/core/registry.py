@@ -178,8 +178,8 @@ def method(  # noqa: PLR0913  one keyword per fact; there is nothing to group
         alone: Whether it explains each window of a long text as a text of its own, whatever is asked.
         given: Settings that have no default to work with, by name, and what must be given, in words.
     """
-    facts: dict[str, object] = {"signed": signed, "complete": complete, "class_specific": class_specific}
-    needs: dict[str, object] = {"scores": scores, "layers": layers, "tried": tried, "alone": alone}
+    facts: dict[str, Any] = {"signed": signed, "complete": complete, "class_specific": class_specific}
+    needs: dict[str, Any] = {"scores": scores, "layers": layers, "tried": tried, "alone": alone}
     needs["given"] = given or {}
 
     def register(function: F) -> F:
@@ -203,7 +203,7 @@ def metric(
         searches: Whether what it asks of a game depends on what the game has answered.
         resamples: Of a metric over a corpus: draws of texts for its interval; fewer where each is a curve of all words.
     """
-    facts: dict[str, object] = {"cite": cite, "higher_is_better": higher_is_better, "signed": signed}
+    facts: dict[str, Any] = {"cite": cite, "higher_is_better": higher_is_better, "signed": signed}
 
     def register(function: F) -> F:
         METRICS.register(function, **facts, searches=searches, resamples=resamples)
