@@ -169,5 +169,6 @@ def filler_of(classifier: Classifier, path: str) -> MaskedFiller:
         network = getattr(classifier, "network", None)
         tokenizer = None if network is None else network.tokenizer
         limit = None if network is None else int(network.limit)
-        known[path] = MaskedFiller(read_masked(path), tokenizer, limit=limit)
+        masked = read_masked(path, device=None if network is None else network.model.device)
+        known[path] = MaskedFiller(masked, tokenizer, limit=limit)
     return known[path]
