@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 from rich.cells import cell_len
 
-from whylight.explaining.console import Console, say
-from whylight.report.layout import Cells, Column, table_lines, wrapped
+from whylight.explaining.console import Console, broken_at_blanks, say
+from whylight.report.layout import Cells, Column, table_lines
 
 NAMES = ["lime", "sequential_integrated_gradients", "integrated_gradients[steps=20,baseline=mask]@12", "漢字"]
 CELLS = st.one_of(
@@ -108,7 +108,7 @@ def test_words_take_the_room_that_figures_leave() -> None:
 
 
 def test_a_word_longer_than_the_line_is_a_longer_line() -> None:
-    assert wrapped("a " + "x" * 20 + " b", 10) == ["a", "x" * 20, "b"]
+    assert broken_at_blanks("a " + "x" * 20 + " b", 10) == ["a", "x" * 20, "b"]
 
 
 @pytest.mark.parametrize(("columns", "expected"), [("40", 80), ("80", 80), ("133", 133), (None, 80)])
@@ -133,3 +133,5 @@ def test_a_sentence_breaks_no_name(capsys: pytest.CaptureFixture[str]) -> None:
     name = "runs/" + "long_" * 30
     say(f"the best is in {name} now")
     assert name in capsys.readouterr().out
+    say("one two " * 30)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from whylight.cli.completion import complete_methods
 from whylight.cli.tables import print_columns
 from whylight.core.errors import InputError
 from whylight.explaining.console import say
@@ -18,9 +19,14 @@ if TYPE_CHECKING:
 def compare(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run of `whylight evaluate`.")],
     *,
-    first: Annotated[str, typer.Option("--method", help="The one method.")],
+    first: Annotated[str, typer.Option("--method", help="The one method.", autocompletion=complete_methods)],
     second: Annotated[
-        str | None, typer.Option("--against", help="The other. [dim]\\[default: random, or the same of --run][/]")
+        str | None,
+        typer.Option(
+            "--against",
+            help="The other. [dim]\\[default: random, or the same of --run][/]",
+            autocompletion=complete_methods,
+        ),
     ] = None,
     other: Annotated[
         Path | None, typer.Option("--run", help="Take the other from this run, e.g. of another model.")

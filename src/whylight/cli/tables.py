@@ -103,7 +103,8 @@ def print_table(summary: "Summary", *, title: str, costs: bool = True) -> None:
 def _print_methods(cells: Mapping[str, Mapping[str, str]], heads: Mapping[str, str], *, title: str) -> None:
     """Print one row per method and one column per metric."""
     rows = [[method, *(values.get(name, "-") for name in heads)] for method, values in cells.items()]
-    print_columns([Column("method", "key"), *map(Column, heads.values())], rows, title=title)
+    figures = [Column(head, joined=name in COSTS) for name, head in heads.items()]
+    print_columns([Column("method", "key"), *figures], rows, title=title)
     say("")
 
 

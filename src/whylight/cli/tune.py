@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from whylight.cli.explain import parse_settings
+from whylight.cli.models import training_on
+from whylight.cli.settings import parse_settings
 from whylight.cli.tables import TableFormat, print_columns, print_records
 from whylight.cli.train import read_options, train
 from whylight.core.errors import UnmetError
 from whylight.core.registry import OBJECTIVES
-from whylight.explaining.console import put, say
+from whylight.explaining.console import put, say, say_written
 from whylight.report.layout import Column
 
 if TYPE_CHECKING:
@@ -57,15 +58,17 @@ def tune(
 
     asked = {**options, "out": out, "objective": _with_searched(options["objective"] or [], search or [])}
     read = read_options(asked)
-    found = run(
-        options["model"],
-        *read.data,
-        read.recipe,
-        out=out,
-        search=search or DEFAULT,
-        trials=trials,
-        architecture=read.architecture,
-    )
+    with training_on(options["device"]):
+        found = run(
+            options["model"],
+            *read.data,
+            read.recipe,
+            out=out,
+            search=search or DEFAULT,
+            trials=trials,
+            architecture=read.architecture,
+        )
+    say_written(found.folder)
     again = repeat(asked, found.receipt["trial"]["parameters"])
     if output_format is TableFormat.table:
         _print_table(found)

@@ -114,7 +114,8 @@ class Columns:
         for name in names:
             if name in KNOWN or name in self.ignored:
                 continue
-            if (meant := meant_by(name)) and not any(one in row for one in _group(meant)):
+            meant = meant_by(name)
+            if meant and meant not in self.ignored and not any(one in row for one in _group(meant)):
                 raise Flaw(
                     f"has '{quotable(name)}', which is not read; rename it to '{meant}', or leave it alone with the "
                     f"setting ignore={quotable(name)}"

@@ -27,11 +27,6 @@ def unit(file: Path) -> str:
     return "row" if file.suffix == ".parquet" else "line"
 
 
-def is_table(file: Path) -> bool:
-    """Say whether a file is one whose rows are records, by its name."""
-    return file.name.endswith(ENDINGS)
-
-
 def table_rows(file: Path, reading: Reading, named: Named) -> Iterator[tuple[int, RawRow]]:
     """Yield the rows of a file with their numbers.
 

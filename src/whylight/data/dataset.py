@@ -99,6 +99,11 @@ class Dataset:
         kept = tuple(record for record in self.records if record.labels)
         return self._with(kept, f"{len(kept)} of {len(self)} records have a gold label; the others are left out")
 
+    def without_labels(self) -> "Dataset":
+        """Keep the texts alone, for whom neither labels nor rationales matter."""
+        bare = tuple(replace(record, labels=(), rationales={}) for record in self.records)
+        return replace(self, records=bare, label_names=())
+
     def shared_with(self, other: "Dataset", *, pairs: bool = True) -> tuple[Record, ...]:
         """Return the records that are in another data set too.
 

@@ -12,11 +12,14 @@ from whylight.core.setting import Setting
 from whylight.data import _reading as bounds
 from whylight.data._checks import Flaw, label_of, quotable
 from whylight.data._reading import Reading
+from whylight.data._tables import ENDINGS
 from whylight.data.dataset import LOST, Dataset
 from whylight.data.registry import CORPORA
 
 ALIASES = {"val": "dev", "valid": "dev", "validation": "dev"}
 """Other names of the split that is called `dev` here, whatever a corpus's own files call it."""
+TABLES = ENDINGS
+"""How files end whose rows are records."""
 BOUNDS = {
     "max_record_bytes": bounds.MAX_RECORD_BYTES,
     "max_file_bytes": bounds.MAX_FILE_BYTES,

@@ -10,6 +10,7 @@ from io import TextIOWrapper
 from typing import Any, TextIO
 
 import rich.console
+from rich.cells import cell_len
 from rich.progress import TextColumn
 from rich.segment import Segment
 from rich.style import Style
@@ -19,6 +20,10 @@ from whylight.core.printable import clean, one_line
 
 PIPED_WIDTH = 80
 """Places of a line that goes into a pipe or a file, at least."""
+
+
+ARROWS = ("↑", "↓", "→0")
+"""What says where better figures lie."""
 
 
 class Console(rich.console.Console):
@@ -58,9 +63,34 @@ class Console(rich.console.Console):
         return style.without_color + Style.from_color(front, back)
 
 
-def say(text: str, *, style: str | None = None, wrapped: bool = True) -> None:
-    """Print one line to standard output; a long one is wrapped between words, unless it is to be copied."""
-    Console().print(text, style=style, soft_wrap=not wrapped, overflow="ignore", crop=False)
+def broken_at_blanks(text: str, width: int) -> list[str]:
+    """Return a text in lines of a width, broken at blanks alone."""
+    lines = [""]
+    for word in pieces_of_line(text):
+        line = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and cell_len(line) > width:
+            lines.append(word)
+        else:
+            lines[-1] = line
+    return lines
+
+
+def pieces_of_line(text: str) -> list[str]:
+    """Return the words of a text; an arrow belongs to the word before it."""
+    pieces: list[str] = []
+    for word in text.split():
+        if word in ARROWS and pieces:
+            pieces[-1] += f" {word}"
+        else:
+            pieces.append(word)
+    return pieces
+
+
+def say(text: str, *, style: str | None = None) -> None:
+    """Print one line to standard output; a long one is wrapped, between words alone."""
+    console = Console()
+    for line in broken_at_blanks(one_line(text), console.width):
+        console.print(line, style=style, soft_wrap=True)
 
 
 def say_lines(lines: Iterable[Text]) -> None:
@@ -81,6 +111,11 @@ def put(content: str, *, stream: TextIO | None = None) -> None:
 def complain(text: str) -> None:
     """Write one line to standard error, after the name of the program; it is not wrapped."""
     sys.stderr.write(f"whylight: {one_line(text)}\n")
+
+
+def say_written(path: object) -> None:
+    """Say on standard error what was written, so that standard output stays what it is."""
+    complain(f"wrote {path}")
 
 
 def text_column(template: str) -> TextColumn:

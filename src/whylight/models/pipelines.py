@@ -75,8 +75,8 @@ def _check_kind(pipeline: Any) -> None:  # noqa: ANN401
         )
     if isinstance(pipeline, library.ZeroShotClassificationPipeline):
         raise ModelError(
-            "a zero-shot-classification pipeline asks its model about each label as a pair of texts; load what is inside, "
-            "wl.load(pipeline.model, pipeline.tokenizer), and explain a pair: (text, 'This example is about sports.')."
+            "a zero-shot-classification pipeline asks its model about each label as a pair of texts; load what is "
+            "inside, wl.load(pipeline.model, pipeline.tokenizer), and explain pairs of a text and a hypothesis."
         )
     own = pipeline.task or kind.__name__
     raise ModelError(f"a pipeline for {own} gives no label to a text; make one for text-classification, {INSTEAD}.")

@@ -9,12 +9,14 @@ A word, which may be a name or a setting, is never broken: one that is longer th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from whylight.core.printable import one_line
+from whylight.explaining.console import broken_at_blanks, pieces_of_line
 
 GAP = 2
 """Blanks between two columns."""
@@ -32,10 +34,12 @@ class Column:
     Attributes:
         name: What stands above it.
         kind: `key` says what a row is of, and stands in every block; a `figure` is short; `words` are wrapped.
+        joined: Whether it stays with the columns beside it that are joined too, if there is room for all of them.
     """
 
     name: str
     kind: Literal["key", "figure", "words"] = "figure"
+    joined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ def table_lines(
     """
     cells = [[one_line(cell) for cell in row] for row in rows]
     laid = [_Laid(one, tuple(row[i] for row in cells), 0) for i, one in enumerate(columns)]
-    lines = [Text(line, style="italic") for line in wrapped(one_line(title), width)] if title else []
+    lines = [Text(line, style="italic") for line in broken_at_blanks(one_line(title), width)] if title else []
     blocks = _blocks(laid, width)
     if not blocks:
         return [*lines, *_turned(laid, width)]
@@ -82,20 +86,8 @@ def table_lines(
     return lines
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """Return a text in lines of a width, broken at blanks alone."""
-    lines = [""]
-    for word in text.split():
-        line = f"{lines[-1]} {word}" if lines[-1] else word
-        if lines[-1] and cell_len(line) > width:
-            lines.append(word)
-        else:
-            lines[-1] = line
-    return lines
-
-
 def _longest_word(text: str) -> int:
-    return max(map(cell_len, text.split()), default=0)
+    return max(map(cell_len, pieces_of_line(text)), default=0)
 
 
 def _blocks(laid: Sequence[_Laid], width: int) -> list[list[_Laid]]:
@@ -107,10 +99,13 @@ def _blocks(laid: Sequence[_Laid], width: int) -> list[list[_Laid]]:
     if any(one.column.kind == "words" for one in others) or not all(_fits([*keys, one], width) for one in others):
         return []
     blocks = [[*keys]]
-    for one in others:
-        if not _fits([*blocks[-1], one], width):
-            blocks.append([*keys])
-        blocks[-1].append(one)
+    for joined, group in groupby(others, key=lambda one: one.column.joined):
+        members = list(group)
+        parts = [members] if joined and _fits([*keys, *members], width) else [[one] for one in members]
+        for part in parts:
+            if not _fits([*blocks[-1], *part], width):
+                blocks.append([*keys])
+            blocks[-1] += part
     return blocks
 
 
@@ -151,7 +146,7 @@ def _without_repeats(block: Sequence[_Laid], row: Cells, before: Cells) -> list[
 
 def _row_lines(block: Sequence[_Laid], cells: Cells, *, style: str = "") -> list[Text]:
     """Return a row, as many lines as its longest cell needs."""
-    folded = [wrapped(cell, one.width) for one, cell in zip(block, cells, strict=True)]
+    folded = [broken_at_blanks(cell, one.width) for one, cell in zip(block, cells, strict=True)]
     height = max(map(len, folded))
     lines = []
     for number in range(height):
@@ -173,9 +168,9 @@ def _turned(laid: Sequence[_Laid], width: int) -> list[Text]:
     lines: list[Text] = []
     for number in range(len(laid[0].cells)):
         heading = ", ".join(one.cells[number] if len(keys) == 1 else _named_cell(one, number) for one in keys)
-        lines += [Text()] * (number > 0) + [Text(line, style="bold") for line in wrapped(heading, width)]
+        lines += [Text()] * (number > 0) + [Text(line, style="bold") for line in broken_at_blanks(heading, width)]
         for one in others:
-            first, *rest = wrapped(_named_cell(one, number), width - 2 * INDENT)
+            first, *rest = broken_at_blanks(_named_cell(one, number), width - 2 * INDENT)
             lines += [Text(" " * INDENT + first), *(Text(" " * 2 * INDENT + line) for line in rest)]
     return lines
 
