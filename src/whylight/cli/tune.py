@@ -45,9 +45,10 @@ def tune(
     search: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=LOW:HIGH[:log] or NAME=A,B,...",
-            help="Number of the training, objective (its weight) or setting of one; may be repeated. "
-            "[dim]\\[default: learning_rate=1e-5:2e-4:log][/]",
+            metavar="NAME=RANGE",
+            help="Number of the training, objective (its weight) or setting of one, over LOW:HIGH, LOW:HIGH:log or "
+            "A,B,C; may be repeated. "
+            "[dim]\\[default: learning_rate from 1e-5 to 2e-4, log][/]",
         ),
     ] = None,
     output_format: Annotated[TableFormat, typer.Option("--format", help="table, json or csv.")] = TableFormat.table,

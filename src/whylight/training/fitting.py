@@ -168,7 +168,7 @@ class FitTexts:
         request = Request(targets, "probability", removal=self.removal, cache=cache)
         view = self.classifier.offers[AttributedView](encoded, request)
         if not isinstance(view, AttributedView):
-            raise TypeError("what is offered as an AttributedView must be one")
+            raise TypeError("a classifier must offer what it says it does")
         return view
 
 
