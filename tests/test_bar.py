@@ -9,6 +9,7 @@ import pytest
 import quick
 from whylight.core import progress
 from whylight.explaining import bar
+from whylight.training.progress import trial_bar
 
 
 class Screen(io.StringIO):
@@ -76,3 +77,46 @@ def test_decompositions_say_how_many_layers_are_done(method: str) -> None:
     with progress.listening(heard):
         quick.run(clf, quick.TEXT, method)
     assert heard.done == heard.expected >= clf.n_layers
+
+
+def test_without_a_terminal_a_line_is_written_every_minute_and_no_bar(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bar, "MINUTE", 0.05)
+    with bar.progress_bar(3, shown=True) as step:
+        step("lime")
+        step("marc")
+        progress.expect(10)
+        progress.advance(4)
+        progress.show("loss", 0.5)
+        time.sleep(0.3)
+        said = capsys.readouterr().err
+    lines = said.splitlines()
+    assert 2 <= len(lines) <= 6
+    assert lines[-1].startswith("whylight: marc: 2 of 3, 4 steps, loss 0.5; 0.")
+    assert "\r" not in said
+    assert "\x1b" not in said
+    time.sleep(0.2)
+    assert not capsys.readouterr().err  # it ends with the work
+
+
+def test_short_work_without_a_terminal_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    for shown in (True, False):
+        with bar.progress_bar(1, shown=shown) as step:
+            step("lime")
+            progress.advance(1)
+    assert capsys.readouterr().err == ""
+
+
+def test_trials_without_a_terminal_are_a_line_every_minute(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with trial_bar(5, shown=True) as moved:
+        moved(0.5)
+        assert capsys.readouterr().err == ""
+        monkeypatch.setattr(bar, "MINUTE", 0.0)
+        moved(1.5)
+        assert capsys.readouterr().err == "whylight: trial 2 of 5.\n"
+    with trial_bar(5, shown=False) as moved:
+        moved(3.0)
+    assert capsys.readouterr().err == ""

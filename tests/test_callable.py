@@ -50,7 +50,7 @@ def test_the_default_method_is_kernel_shap() -> None:
 
 
 def test_gradient_methods_are_refused_with_those_that_work() -> None:
-    with pytest.raises(IncompatibleError, match=r"'saliency' consumes a GradientView.*occlusion") as caught:
+    with pytest.raises(IncompatibleError, match=r"'saliency' needs gradients.*occlusion") as caught:
         explain(make(), "good film", method="saliency")
     listed = str(caught.value).split("work with this model: ")[1].rstrip(".").split(", ")
     assert listed == GAMES

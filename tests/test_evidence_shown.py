@@ -10,7 +10,9 @@ import pytest
 
 from pages import Document, explanation, terminal
 from test_evidence import NOTE, scored, with_threshold
+from whylight.core.labels import Target
 from whylight.core.segment import words
+from whylight.core.text import Text
 from whylight.explaining.console import Console
 from whylight.report.page import fragment, page
 from whylight.report.terminal import render
@@ -136,3 +138,39 @@ def test_a_very_long_span_loses_its_middle_on_the_page() -> None:
     assert shown.startswith("w0 w1")
     assert len(shown) < 400
     assert " … " in shown
+
+
+def of_labels(text: str, count: int) -> Any:
+    """One explanation of several labels."""
+    names = tuple(f"label {number}" for number in range(3))
+    one = explanation(text, np.linspace(-1, 1, len(words(text))), labels=names)
+    targets = tuple(Target(number, name) for number, name in enumerate(names[:count]))
+    return replace(one, targets=targets, scores=np.repeat(one.scores[:1], count, axis=0))
+
+
+def test_a_long_text_is_printed_once_for_all_its_labels() -> None:
+    text = " ".join(f"word{number}" for number in range(60))
+    several = " ".join(terminal(of_labels(text, 3)).split())
+    assert several.count("word7 word8 word9") == 1
+    assert several.index("word7 word8 word9") < several.index("why label 0")
+    assert [several.count(f"why label {number}") for number in range(3)] == [1, 1, 1]
+    assert several.count("evidence:") == several.count("for: word59") == 3
+    assert " ".join(terminal(of_labels(text, 1)).split()).count("word7 word8 word9") == 1
+    short = " ".join(terminal(of_labels("a gripping film", 3)).split())
+    assert short.count("a gripping film") == 3  # taken in at a glance, and coloured for each label
+
+
+def test_a_text_of_pages_is_not_printed_where_its_evidence_is() -> None:
+    text = " ".join(f"word{number}" for number in range(900))
+    printed = " ".join(terminal(of_labels(text, 3)).split())
+    assert "900 words; below is what carries each label" in printed
+    assert "word100 word101" not in printed
+    assert printed.count("evidence:") == 3
+
+
+def test_both_texts_of_a_long_pair_are_printed_once() -> None:
+    one = of_labels(" ".join(f"word{number}" for number in range(60)), 2)
+    pair = replace(one, example=Text(one.example.text, "a second text"))
+    printed = " ".join(terminal(pair).split())
+    assert printed.count("second text a second text") == 1
+    assert printed.count("word7 word8 word9") == 1

@@ -124,7 +124,7 @@ def test_other_refusals() -> None:
     with pytest.raises(SettingError, match=r"'layer' takes a whole number, not 'every'"):
         wl.explain(clf, TEXT, method="attention", layer="every")
     callable_ = wl.load(lambda texts: np.full((len(texts), 2), 0.5), labels=["a", "b"])
-    with pytest.raises(IncompatibleError, match=r"consumes a TraceView, which a callable cannot provide"):
+    with pytest.raises(IncompatibleError, match=r"needs attention and inner states, and a callable gives none"):
         wl.explain(callable_, TEXT, method="attention", layer="all")
 
 

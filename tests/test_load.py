@@ -113,7 +113,7 @@ def test_a_file_is_not_a_folder(folder: Path) -> None:
 
 
 def test_a_name_that_does_not_exist_is_refused() -> None:
-    refused("cannot load 'no/such-model-anywhere'", "no/such-model-anywhere")
+    refused("there is no folder 'no/such-model-anywhere'. As the id of a model on the hub", "no/such-model-anywhere")
 
 
 def test_pickled_weights_are_refused_unless_allowed(folder: Path) -> None:

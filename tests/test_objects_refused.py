@@ -29,11 +29,6 @@ def test_a_model_of_another_task_is_refused(kind: Any) -> None:
     refused(f"'{name}' (is not a sequence classifier|cannot be run)", kind(tiny.config("bert")), tiny.tokenizer())
 
 
-def test_a_device_is_not_ignored() -> None:
-    refused("move yours", tiny.model("bert"), tiny.tokenizer(), device="cpu", kind=SettingError)
-    refused("move yours", len, labels=["a", "b"], device="cpu", kind=SettingError)
-
-
 @pytest.mark.parametrize("length", [0, 1, 2, -1, -100, float("nan"), "many", True, 0.5])
 def test_a_tokenizer_that_reads_no_word_is_refused(length: Any) -> None:
     tokenizer = copy.deepcopy(tiny.tokenizer())

@@ -1,6 +1,7 @@
 """Plug-ins are typed functions; settings are parsed by their annotations."""
 
 import pkgutil
+import re
 from importlib import import_module
 from typing import Any, Literal
 
@@ -8,7 +9,8 @@ import pytest
 
 from whylight.core import registry
 from whylight.core.errors import SettingError
-from whylight.core.registry import METHODS, Registry, Setting
+from whylight.core.registry import METHODS, Registry
+from whylight.core.setting import Setting
 from whylight.explaining.compatible import compatible
 from whylight.models.load import load
 from whylight.views.game import Game
@@ -38,11 +40,15 @@ def test_every_method_declares_its_facts(name: str) -> None:
     spec = METHODS[name]
     assert spec.name == name
     assert set(spec.facts) == {
-        *("cite", "signed", "complete", "class_specific", "scores", "layers", "tried", "alone", "given"),
+        *("cite", "signed", "cost", "good_for", "complete", "class_specific"),
+        *("scores", "layers", "tried", "alone", "given"),
     }  # fmt: skip
     assert set(spec.facts["given"]) <= set(spec.settings)
     assert spec.consumes
     assert spec.summary
+    if spec.function.__module__.startswith("whylight."):  # others need not say so
+        assert 0 < len(spec.facts["cost"]) < 60
+        assert 10 < len(spec.facts["good_for"]) < 100
 
 
 @pytest.mark.parametrize(
@@ -131,14 +137,62 @@ def test_two_plugins_of_one_name_are_refused() -> None:
         own.register(other)
 
 
+def test_an_alias_is_a_name_of_one_method_and_shadows_none() -> None:
+    aliases = [alias for name in METHODS.names() for alias in METHODS[name].aliases]
+    assert len(set(aliases)) == len(aliases) >= 4
+    assert not set(aliases) & set(METHODS.names())
+    assert {alias: METHODS[alias].name for alias in ("ig", "shap", "ixg", "sig")} == {
+        "ig": "integrated_gradients",
+        "shap": "kernel_shap",
+        "ixg": "input_x_gradient",
+        "sig": "sequential_integrated_gradients",
+    }
+
+
+@pytest.mark.parametrize("first", ["one", "two"])
+def test_an_alias_that_is_taken_is_refused_whoever_comes_first(first: str) -> None:
+    own = Registry("method", "whylight.methods")
+
+    def one(game: Game) -> None:
+        """One."""
+
+    def two(game: Game) -> None:
+        """Two."""
+
+    def register(name: str) -> None:
+        own.register(*{"one": (one,), "two": (two,)}[name], aliases=() if name == "one" else ("one",))
+
+    register(first)
+    register(first)  # a module that is imported again
+    with pytest.raises(SettingError, match=r"alias .*'one'|'one' is called as an alias of 'two' is"):
+        register("two" if first == "one" else "one")
+
+
+def test_two_methods_do_not_share_an_alias_and_none_is_its_own() -> None:
+    own = Registry("method", "whylight.methods")
+
+    def one(game: Game) -> None:
+        """One."""
+
+    def two(game: Game) -> None:
+        """Two."""
+
+    own.register(one, aliases=("o",))
+    with pytest.raises(SettingError, match="the alias 'o' of the method 'two' is taken by 'one'"):
+        own.register(two, aliases=("o",))
+    with pytest.raises(SettingError, match="the alias 'two' of the method 'two' is taken by 'two'"):
+        own.register(two, aliases=("two",))
+
+
 def test_compatible_says_what_works_and_why_the_rest_does_not() -> None:
     clf = load(lambda texts: [[0.5, 0.5]] * len(texts), labels=["a", "b"])
     found = compatible(clf)
     assert set(found) == set(METHODS.names())
     working = {name for name, reason in found.items() if reason is None}
     assert working == {name for name in METHODS.names() if METHODS[name].consumes == (Game,)}
-    assert found["saliency"] == "'saliency' consumes a GradientView, which a callable cannot provide"
-    assert "TraceView" in str(found["attention"])
+    assert found["saliency"] == "'saliency' needs gradients, and a callable gives none"
+    assert "attention" in str(found["attention"])
+    assert not [reason for reason in found.values() if re.search(r"View|Game", str(reason))]
 
 
 def test_the_registry_of_removers_is_that_of_every_plug_in() -> None:

@@ -277,7 +277,7 @@ class Letters(View):
 
 def test_another_view_is_offered_by_whoever_has_it() -> None:
     clf = wl.load()
-    with pytest.raises(IncompatibleError, match="'longest' consumes a Letters, which a Hugging Face classifier cannot"):
+    with pytest.raises(IncompatibleError, match="'longest' needs Letters, and a Hugging Face classifier gives none"):
         explain(clf, "good plot drags", method="longest")
     clf.offers[Letters] = Letters  # type: ignore[index]
     found = explain(clf, "good plot drags", method="longest")

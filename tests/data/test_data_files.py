@@ -190,7 +190,7 @@ def test_what_is_wrong_with_a_part_names_its_file_and_line(tmp_path: Path) -> No
 
 def test_texts_without_a_label_are_taken_where_that_is_meant(tmp_path: Path) -> None:
     path = _jsonl(tmp_path / "texts.jsonl", [{"text": "a film"}, {"text": "a plot"}])
-    with pytest.raises(InputError, match=r"has no 'label' .*; the setting unlabelled=true is for texts without one"):
+    with pytest.raises(InputError, match=r"has no 'label' .*--label-column.* unlabelled=true is for texts without one"):
         dataset(path)
     assert dataset(path, unlabelled=True).label_names == ()
     for key, label, several in (("label", "fine", False), ("labels", ["fine"], True)):
@@ -282,7 +282,7 @@ def test_a_rationale_for_a_label_that_is_not_there_is_refused(tmp_path: Path) ->
         ("cell.csv", b"text,label,rationale\nab,x,0-1\n", "line 2 .*should be JSON"),
         ("torn.jsonl.gz", gzip.compress(b'{"text": "a", "label": "x"}\n' * 99, mtime=0)[:40], "cannot be read"),
         ("plain.jsonl.gz", b'{"text": "a"}', "cannot be read"),
-        ("notes.txt", b"text", r"data file ends in \.jsonl"),
+        ("notes.md", b"text", r"data file ends in \.jsonl"),
         ("torn.parquet", b"PAR1 and no more", "cannot be read as Parquet"),
     ],
 )

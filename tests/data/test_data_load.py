@@ -159,13 +159,13 @@ def test_hub_data_uses_class_names_and_the_split_that_the_hub_calls_validation(h
 
 def test_hub_pairs_and_columns_are_named_by_settings(hub: Callable[..., None]) -> None:
     hub([{"a": "one", "b": "two", "label": 10}, {"a": "three", "b": "four", "label": 9}])
-    data = dataset("hf:pairs", split="dev", text="a", pair="b")
+    data = dataset("hf:pairs", split="dev", text_column="a", pair_column="b")
     assert data[0].example.parts == ("one", "two")
     assert data.label_names == ("9", "10")
     with pytest.raises(SettingError, match=r"unknown column of 'hf:pairs' 'text'.*a, b, label"):
         dataset("hf:pairs", split="dev")
     with pytest.raises(SettingError, match=r"unknown split of 'hf:pairs' 'test'.*validation"):
-        dataset("hf:pairs", text="a")
+        dataset("hf:pairs", text_column="a")
 
 
 def test_the_hub_without_its_library_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,13 @@ def test_methods_that_find_the_planted_word_beat_random_under_both_removers(clas
     assert all(list(found.ranks[remover]) == ranking for remover, ranking in found.rankings.items())
 
 
+def test_labels_are_not_looked_at(classifier: Any, data: Dataset) -> None:
+    strange = data.relabelled({name: f"no label of the model: {name}" for name in data.label_names})
+    found = recommend(classifier, strange, budget=120)
+    assert found.texts == len(data)
+    assert "human" not in {line.method for line in found.summary.lines}
+
+
 def scores_of(values: dict[str, list[float]], metric: str) -> list[Row]:
     return [
         {"method": method, "metric": metric, "remover": "mask", "example_id": f"t{i}", "value": value}

@@ -237,7 +237,8 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_the_command_line_prints_every_format(cli: Any, file: str) -> None:
+def test_the_command_line_prints_every_format(cli: Any, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")  # wide enough for one table
     arguments = ("sanity", "--data", file, "--method", "attention", "--method", "input_x_gradient", "--levels", "2",
                  "--sample", "2", "--draws", "1")  # fmt: skip
     code, out, _ = cli(*arguments, "--format", "json")

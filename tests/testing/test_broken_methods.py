@@ -229,7 +229,7 @@ def test_what_does_not_work_at_all_says_why() -> None:
         return view
 
     assert "it_works_with_the_classifier" in failing(method_checks("subject"))
-    with pytest.raises(AssertionError, match="'subject' consumes a Unseen, which a Hugging Face classifier cannot"):
+    with pytest.raises(AssertionError, match="'subject' needs Unseen, and a Hugging Face classifier gives none"):
         check_method(subject)
 
 

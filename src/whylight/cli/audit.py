@@ -7,10 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whylight.cli.data import DropBroken, read_data, say_losses
-from whylight.cli.explain import parse_head, parse_settings
+from whylight.cli.completion import complete_methods, complete_removers
+from whylight.cli.data import (
+    Data,
+    DataSettings,
+    DropBroken,
+    LabelColumn,
+    MapLabel,
+    PairColumn,
+    RationaleColumn,
+    TextColumn,
+    read_data,
+    say_losses,
+)
+from whylight.cli.models import Device
+from whylight.cli.settings import parse_head, parse_settings
 from whylight.core.printable import to_json
-from whylight.explaining.console import put, say
+from whylight.explaining.console import put, say, say_written
 
 if TYPE_CHECKING:
     from whylight.study.audit import Audit
@@ -28,7 +41,7 @@ whylight audit --data reviews.jsonl --analysis ranking --method "lime\\[samples=
 
 def audit(  # noqa: PLR0913  one parameter an option
     *,
-    data: Annotated[str, typer.Option(help="CORPUS:PATH, or the path of a file; texts like those to be explained.")],
+    data: Data,
     out: Annotated[Path | None, typer.Option(help="Web page to write.")] = None,
     split: Annotated[str, typer.Option(help="Split of the corpus.")] = "test",
     model: Annotated[
@@ -42,25 +55,37 @@ def audit(  # noqa: PLR0913  one parameter an option
         ),
     ] = None,
     method: Annotated[
-        list[str] | None, typer.Option(help="Method to rank besides occlusion, may be repeated; lime\\[samples=200].")
+        list[str] | None,
+        typer.Option(
+            help="Method to rank besides occlusion, may be repeated; lime\\[samples=200].",
+            autocompletion=complete_methods,
+        ),
     ] = None,
     remover: Annotated[
         list[str] | None,
-        typer.Option(help='What "removed" may mean, may be repeated; infill needs --set infill.model=FOLDER.'),
+        typer.Option(
+            help='What "removed" may mean, may be repeated; infill needs --set infill.model=FOLDER.',
+            autocompletion=complete_removers,
+        ),
     ] = None,
     sample: Annotated[int, typer.Option(help="The most texts to draw from the data.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all that is drawn.")] = 0,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of a remover or method.")
     ] = None,
-    data_settings: Annotated[
-        list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
-    ] = None,
+    text_column: TextColumn = None,
+    pair_column: PairColumn = None,
+    label_column: LabelColumn = None,
+    rationale_column: RationaleColumn = None,
+    map_label: MapLabel = None,
+    data_settings: DataSettings = None,
     drop_broken: DropBroken = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
+    device: Device = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Say how far explanations of a model can be trusted: do rankings flip with what "removed" means?"""
+    options = locals()
     from whylight.models.load import load  # noqa: PLC0415  torch loads only when it is needed
     from whylight.report.audit_page import audit_page  # noqa: PLC0415
     from whylight.report.page import write_page  # noqa: PLC0415
@@ -69,10 +94,10 @@ def audit(  # noqa: PLR0913  one parameter an option
 
     if out is not None:
         check_place(out)
-    records = read_data(data, split=split, settings=data_settings, drop_broken=drop_broken)
+    records = read_data(data, split=split, options=options, labelled=False)
     say_losses(records)
     found = find(
-        load(model, head=parse_head(head)),
+        load(model, head=parse_head(head), device=device),
         records,
         budget=budget,
         analyses=analysis,
@@ -85,12 +110,11 @@ def audit(  # noqa: PLR0913  one parameter an option
     command = shlex.join(["whylight", *sys.argv[1:]])
     if out is not None:
         write_page(out, audit_page(found, command=command))
+        say_written(out)
     if as_json:
         put(f"{to_json({**found.to_dict(), 'command': command})}\n")
     else:
         _say(found)
-    if out is not None and not as_json:
-        say(f"wrote {out}", wrapped=False)
 
 
 audit.__doc__ = f"{audit.__doc__}\n{EXAMPLES}"

@@ -4,21 +4,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
+from whylight.cli.completion import complete_methods
+from whylight.cli.tables import print_columns
 from whylight.core.errors import InputError
-from whylight.explaining.console import Console, say
+from whylight.explaining.console import say
+from whylight.report.layout import Column
 
 if TYPE_CHECKING:
+    from whylight.run.compare import Comparison
     from whylight.store.runs import Stored
 
 
 def compare(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run of `whylight evaluate`.")],
     *,
-    first: Annotated[str, typer.Option("--method", help="The one method.")],
+    first: Annotated[str, typer.Option("--method", help="The one method.", autocompletion=complete_methods)],
     second: Annotated[
-        str | None, typer.Option("--against", help="The other. [dim]\\[default: random, or the same of --run][/]")
+        str | None,
+        typer.Option(
+            "--against",
+            help="The other. [dim]\\[default: random, or the same of --run][/]",
+            autocompletion=complete_methods,
+        ),
     ] = None,
     other: Annotated[
         Path | None, typer.Option("--run", help="Take the other from this run, e.g. of another model.")
@@ -38,24 +46,13 @@ def compare(
 
     second = second or (first if other is not None else "random")
     left, right = _scored_run(run), _scored_run(other or run)
+    first, second = _stored_name(left, first), _stored_name(right, second)
     _check_labels(run, left, other or run, right)
     results = paired(select(left.scores, first), select(right.scores, second), seed=seed)
     alike = mean_agreement(agreement_of(left.explanations, right.explanations, first, second))
-    table = Table(title=f"{first} minus {second}", box=None, header_style="bold", pad_edge=False, title_justify="left")
-    for column in ("metric", "difference", "95 % interval", "p", "wins", "texts", "verdict"):
-        table.add_column(column, justify="left" if column == "metric" else "right")
-    for one in results:
-        cell = one.difference
-        table.add_row(
-            f"{one.metric} {'↑' if one.higher_is_better else '↓'}{f' ({one.remover})' if one.remover else ''}",
-            f"{cell.mean:+.3f}",
-            f"[{cell.low:+.3f}, {cell.high:+.3f}]",
-            f"{one.p_value:.4f}",
-            f"{one.wins:.0%}",
-            str(cell.texts),
-            one.standing,
-        )
-    Console().print(table)
+    rows = [_compared_row(one) for one in results]
+    names = ("difference", "95 % interval", "p", "wins", "texts", "verdict")
+    print_columns([Column("metric", "key"), *map(Column, names)], rows, title=f"{first} minus {second}")
     for name, cell in alike.items():
         bounds = f"[{cell.low:.3f}, {cell.high:.3f}]"
         say(f"{name}: {cell.mean:.3f} {bounds} over {cell.texts} texts")
@@ -63,6 +60,28 @@ def compare(
     say(
         f"Verdict: clear where the interval leaves out 0 and p < {CLEAR}, on {FEWEST_TEXTS} texts or more.", style="dim"
     )
+
+
+def _compared_row(one: "Comparison") -> list[str]:
+    cell = one.difference
+    return [
+        f"{one.metric} {'↑' if one.higher_is_better else '↓'}{f' ({one.remover})' if one.remover else ''}",
+        f"{cell.mean:+.3f}",
+        f"[{cell.low:+.3f}, {cell.high:+.3f}]",
+        f"{one.p_value:.4f}",
+        f"{one.wins:.0%}",
+        str(cell.texts),
+        one.standing,
+    ]
+
+
+def _stored_name(run: "Stored", name: str) -> str:
+    """Return what a run calls a method; an alias stands for its full name."""
+    if any(row["method"] == name for row in run.scores):
+        return name
+    from whylight.explaining.variants import table_name  # noqa: PLC0415  torch loads only when it is needed
+
+    return table_name(name)
 
 
 def _check_labels(run: Path, left: "Stored", other: Path, right: "Stored") -> None:

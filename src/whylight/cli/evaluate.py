@@ -6,12 +6,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whylight.cli.data import DropBroken, read_data, say_losses
-from whylight.cli.explain import parse_head, parse_settings
+from whylight.cli.completion import complete_metrics, complete_removers
+from whylight.cli.data import (
+    Data,
+    DataSettings,
+    DropBroken,
+    LabelColumn,
+    MapLabel,
+    PairColumn,
+    RationaleColumn,
+    TextColumn,
+    read_data,
+    say_losses,
+)
 from whylight.cli.limits import Budget, MaxMemory
+from whylight.cli.models import Device
+from whylight.cli.names import Methods
+from whylight.cli.settings import parse_head, parse_settings
 from whylight.cli.tables import TableFormat, print_evaluation, print_records, print_several
 from whylight.core.limits import limited
-from whylight.explaining.console import complain
+from whylight.explaining.console import complain, say_written
 
 if TYPE_CHECKING:
     from whylight.data.dataset import Dataset
@@ -30,6 +44,9 @@ whylight evaluate --data reviews.jsonl --model ./my-model --method occlusion --m
 
 whylight evaluate --data eraser:movies --split test --method lime --metric token_f1 --tune val --tune-sample 50
 
+whylight evaluate --data reviews.csv --text-column review --label-column stars --map-label 0=negative
+--map-label 1=positive --method ig
+
 whylight evaluate --data reviews.jsonl --method lime --metric aopc_comprehensiveness --target gold
 
 whylight evaluate --data reviews.jsonl --method attention --method alti --set layer=all --out runs/layers
@@ -44,7 +61,7 @@ whylight evaluate --data reviews.jsonl --model ./seed-0 --model ./seed-1 --metho
 
 def evaluate(  # noqa: PLR0913  one parameter an option
     *,
-    data: Annotated[str, typer.Option(help="CORPUS:PATH, or the path of a .jsonl, .csv, .tsv or .parquet file.")],
+    data: Data,
     split: Annotated[str, typer.Option(help="Split of the corpus.")] = "test",
     model: Annotated[
         list[str] | None,
@@ -54,17 +71,22 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Seeds of methods that draw at random, for each model.")] = 1,
-    method: Annotated[
-        list[str] | None, typer.Option(help="Method, may be repeated; lime\\[samples=200] has settings of its own.")
+    method: Methods = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="Metric, may be repeated; see `whylight metrics`.", autocompletion=complete_metrics),
     ] = None,
-    metric: Annotated[list[str] | None, typer.Option(help="Metric, may be repeated; see `whylight metrics`.")] = None,
     sample: Annotated[int | None, typer.Option(help="Evaluate on so many records, drawn at random.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
-    remover: Annotated[str | None, typer.Option(help='What "removed" means to methods and metrics.')] = None,
+    remover: Annotated[
+        str | None,
+        typer.Option(help='What "removed" means to methods and metrics.', autocompletion=complete_removers),
+    ] = None,
     metric_remover: Annotated[
         list[str] | None,
         typer.Option(
-            help='Measure under this remover instead, e.g. "infill\\[mode=top1]"; may be repeated, and should be.'
+            help='Measure under this remover instead, e.g. "infill\\[mode=top1]"; may be repeated, and should be.',
+            autocompletion=complete_removers,
         ),
     ] = None,
     target: Annotated[
@@ -95,9 +117,12 @@ def evaluate(  # noqa: PLR0913  one parameter an option
             "--set", metavar="NAME=VALUE", help="Setting of a method or metric; lime.samples=200 is for one alone."
         ),
     ] = None,
-    data_settings: Annotated[
-        list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
-    ] = None,
+    text_column: TextColumn = None,
+    pair_column: PairColumn = None,
+    label_column: LabelColumn = None,
+    rationale_column: RationaleColumn = None,
+    map_label: MapLabel = None,
+    data_settings: DataSettings = None,
     drop_broken: DropBroken = False,
     drop_duplicates: Annotated[
         bool, typer.Option("--drop-duplicates", help="Do not tune on texts that are among those evaluated.")
@@ -108,20 +133,22 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     ] = None,
     budget: Budget = None,
     max_memory: MaxMemory = None,
+    device: Device = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Measure methods on a data set: one table with intervals, beside `random` and `human`."""
+    options = locals()
     from whylight.explaining.options import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.run.control import Control  # noqa: PLC0415
     from whylight.run.evaluate import Question, answer  # noqa: PLC0415
     from whylight.study.several import evaluate_several, model_names  # noqa: PLC0415
 
-    records = read_data(data, split=split, settings=data_settings, drop_broken=drop_broken)
+    records = read_data(data, split=split, options=options)
     records = records if sample is None else records.sample(sample, seed=seed)
     tuning = None
     if tune is not None:
-        tuning = read_data(data, split=tune, settings=data_settings, drop_broken=drop_broken)
+        tuning = read_data(data, split=tune, options=options)
         tuning = tuning.without(records, pairs=False) if drop_duplicates else tuning
         tuning = tuning.sample(tune_sample, seed=seed + TUNING_SEED)
     say_losses(records, *([] if tuning is None else [tuning]))
@@ -135,7 +162,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         tune=tuning,
         zero_non_alphanumeric=zero_non_alphanumeric,
         control=None if control is None else Control.parse(control),
-        metric_model=None if metric_model is None else load(metric_model, head=parse_head(head)),
+        metric_model=None if metric_model is None else load(metric_model, head=parse_head(head), device=device),
         settings=parse_settings(settings or []),
     )
     title = f"{records.name} {records.split}, {len(records)} texts"
@@ -143,21 +170,28 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     models: list[str | None] = list(model) if model else [None]
     if len(models) > 1 or seeds != 1:
         named = zip(model_names([one or "bundled" for one in models]), models, strict=True)
-        opened = {name: partial(load, one, head=parse_head(head)) for name, one in named}
+        opened = {name: partial(load, one, head=parse_head(head), device=device) for name, one in named}
         with limited(budget=budget, max_memory=max_memory):
             several = evaluate_several(opened, records, question, seeds=seeds, out=out)
         if output_format is TableFormat.table:
             print_several(several, title=title)
         else:
             print_records(several.records(), output_format)
+        _say_folder(out)
         return
-    classifier = load(models[0], head=parse_head(head))
+    classifier = load(models[0], head=parse_head(head), device=device)
     with limited(budget=budget, max_memory=max_memory):
         found = answer(classifier, records, question, out=out, progress=True)
     if output_format is TableFormat.table:
         print_evaluation(found, title=title, by_outcome=by_outcome)
     else:
         print_records(found.records(), output_format)
+    _say_folder(out)
+
+
+def _say_folder(out: Path | None) -> None:
+    if out is not None:
+        say_written(out)
 
 
 def _warn_of_one_class(records: "Dataset") -> None:

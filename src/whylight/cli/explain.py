@@ -1,8 +1,5 @@
 """`whylight explain`: explain texts from the command line."""
 
-import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
 from enum import StrEnum
 from io import StringIO
 from pathlib import Path
@@ -10,21 +7,23 @@ from typing import Annotated, cast
 
 import typer
 
+from whylight.cli.completion import complete_methods, complete_removers
+from whylight.cli.data import DropBroken, PairColumn, TextColumn
+from whylight.cli.inputs import read_inputs
 from whylight.cli.limits import Budget, MaxMemory
+from whylight.cli.models import Device
+from whylight.cli.settings import parse_head, parse_settings
 from whylight.core import evidence as evidence_rule, printable
-from whylight.core.errors import InputError, SettingError, unknown
+from whylight.core.errors import InputError
 from whylight.core.explanation import Explanation
 from whylight.core.interruption import Interrupted
-from whylight.core.labels import HEADS, Head
 from whylight.core.limits import limited
-from whylight.explaining.console import Console, put
+from whylight.explaining.console import Console, put, say_written
 from whylight.report import page, terminal
 from whylight.report.renderers import with_evidence
 from whylight.store import files
 
 PLAIN_WIDTH = 100
-MAX_FILE_BYTES = 64 * 2**20
-"""As long as a record of a data set may be: ten million words."""
 
 
 class Format(StrEnum):
@@ -44,6 +43,8 @@ whylight explain "A gripping film." --method lime --method kernel_shap --set sam
 
 whylight explain --file note.txt --model ./my-model --target all --format html --out note.html
 
+whylight explain --file reviews.csv --text-column review --method ig --set ig.steps=20 --format json --out reviews.json
+
 whylight explain "A gripping film." --method attention_rollout --set layer=all --format html --out layers.html
 
 whylight explain "A man sleeps." --pair "A person rests." --model ./my-nli-model --format json
@@ -53,17 +54,30 @@ whylight explain "A man sleeps." --pair "A person rests." --model ./my-nli-model
 def explain(  # noqa: PLR0913  one parameter an option
     *,
     texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Texts to explain.")] = None,
-    file: Annotated[Path | None, typer.Option(help="Read one text from this file ('-': standard input).")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Read one text from this file ('-': standard input), or one per row of a .csv, .tsv, .jsonl or "
+            ".parquet file."
+        ),
+    ] = None,
     lines: Annotated[
         bool, typer.Option("--lines", help="With --file: every line that is not blank is a text.")
     ] = False,
+    text_column: TextColumn = None,
+    pair_column: PairColumn = None,
+    drop_broken: DropBroken = False,
     pair: Annotated[str | None, typer.Option(help="Second text of a pair task, e.g. the hypothesis.")] = None,
     model: Annotated[
         str | None,
         typer.Option(help="Folder or hub id of a classifier. [dim]\\[default: the bundled sentiment model][/]"),
     ] = None,
     method: Annotated[
-        list[str] | None, typer.Option(help="Method, may be repeated; `whylight methods` lists them.")
+        list[str] | None,
+        typer.Option(
+            help="Method, may be repeated; `whylight methods` lists them, and short names (ig, shap, ixg, sig).",
+            autocompletion=complete_methods,
+        ),
     ] = None,
     target: Annotated[
         list[str] | None,
@@ -71,7 +85,11 @@ def explain(  # noqa: PLR0913  one parameter an option
     ] = None,
     unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
     remover: Annotated[
-        str | None, typer.Option(help="mask, unk, delete, pad or zero. [dim]\\[default: what suits the model][/]")
+        str | None,
+        typer.Option(
+            help="mask, unk, delete, pad, zero or infill. [dim]\\[default: what suits the model][/]",
+            autocompletion=complete_removers,
+        ),
     ] = None,
     score: Annotated[
         str | None, typer.Option(help="logit, probability, log_odds or log_probability. [dim]\\[default: logit][/]")
@@ -97,6 +115,7 @@ def explain(  # noqa: PLR0913  one parameter an option
     out: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
     budget: Budget = None,
     max_memory: MaxMemory = None,
+    device: Device = None,
     head: Annotated[
         str | None, typer.Option(help="softmax, sigmoid or binary, where the model does not say which.")
     ] = None,
@@ -106,7 +125,7 @@ def explain(  # noqa: PLR0913  one parameter an option
     ] = False,
 ) -> None:
     """Say which words made a classifier decide."""
-    inputs = _with_pair(_texts(texts or [], file, lines=lines), pair)
+    inputs = read_inputs(locals())
     given = parse_settings(settings or [])
     evidence_rule.check_evidence(spans=evidence)
     _refuse_missing_folder(out)
@@ -117,7 +136,7 @@ def explain(  # noqa: PLR0913  one parameter an option
     options = Options.parse(
         target=_target(target or []), unit=unit, remover=remover, score=score, long=long, pieces=pieces
     )
-    classifier = load(model, head=parse_head(head), max_tokens=max_tokens, allow_pickle=allow_pickle)
+    classifier = load(model, head=parse_head(head), max_tokens=max_tokens, device=device, allow_pickle=allow_pickle)
     try:
         with limited(budget=budget, max_memory=max_memory):
             explanations = explain_all(classifier, inputs, methods=method or None, options=options, settings=given)
@@ -130,64 +149,8 @@ def explain(  # noqa: PLR0913  one parameter an option
 explain.__doc__ = f"{explain.__doc__}\n{EXAMPLES}"
 
 
-def _texts(texts: list[str], file: Path | None, *, lines: bool) -> list[str]:
-    """Collect the texts from the arguments and the file."""
-    if file is None:
-        if not texts:
-            raise InputError(
-                'there is nothing to explain; give a text or --file, e.g. whylight explain "A gripping film."'
-            )
-        return texts
-    content = _read_bounded(file)
-    # `splitlines` would also cut at characters that occur inside texts, such as U+2028
-    found = [line.rstrip("\r") for line in content.split("\n") if line.strip()] if lines else [content]
-    if not any(one.strip() for one in found):
-        raise InputError(f"'{file}' is empty; there is no word to explain.")
-    return [*texts, *found]
-
-
-def _read_bounded(file: Path) -> str:
-    """Read a file, or standard input, within a bound: a device may have no end."""
-    try:
-        with nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb") as stream:
-            data = stream.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"cannot read '{file}': {error.strerror}.") from None
-    if len(data) > MAX_FILE_BYTES:
-        raise InputError(f"'{file}' is longer than {MAX_FILE_BYTES:,} bytes; cut it into several files.")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"'{file}' is not UTF-8 (byte {error.start}); convert it first, e.g. with iconv.") from None
-
-
-def _with_pair(texts: list[str], pair: str | None) -> Sequence[str | tuple[str, str]]:
-    return texts if pair is None else [(text, pair) for text in texts]
-
-
-def parse_settings(given: list[str]) -> dict[str, str]:
-    """Turn NAME=VALUE and OWNER.NAME=VALUE arguments into settings."""
-    settings = {}
-    for one in given:
-        name, equals, value = one.partition("=")
-        if not equals or not name:
-            raise SettingError(f"--set takes NAME=VALUE, e.g. --set samples=500, not '{one}'.")
-        settings[name.strip().replace("-", "_")] = value.strip()
-    return settings
-
-
 def _target(names: list[str]) -> str | list[str]:
     return names if len(names) > 1 else names[0] if names else "predicted"
-
-
-def parse_head(name: str | None) -> Head | None:
-    """Return the head that a name stands for, or raise the error that lists them."""
-    for head in HEADS:
-        if name == head:
-            return head
-    if name is not None:
-        raise unknown("head", name, HEADS)
-    return None
 
 
 def _refuse_missing_folder(out: Path | None) -> None:
@@ -209,6 +172,7 @@ def _show(explanations: list[Explanation], output_format: Format, out: Path | No
         put(content)
     else:
         page.write_page(out, content)
+        say_written(out)
 
 
 def _content(explanations: list[Explanation], output_format: Format, *, evidence: int) -> str:

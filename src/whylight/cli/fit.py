@@ -6,11 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
-from whylight.cli.data import DropBroken
-from whylight.cli.explain import parse_head, parse_settings
+from whylight.cli.completion import complete_data, complete_metrics, complete_removers
+from whylight.cli.data import (
+    Data,
+    DataSettings,
+    DropBroken,
+    LabelColumn,
+    MapLabel,
+    PairColumn,
+    RationaleColumn,
+    TextColumn,
+)
+from whylight.cli.models import Device, training_on
+from whylight.cli.settings import parse_head, parse_settings
 from whylight.cli.train import read_texts
 from whylight.core.errors import SettingError
-from whylight.explaining.console import say
+from whylight.explaining.console import say, say_written
 
 MLM, TRIALS = "mlm", 30
 EXAMPLES = """
@@ -35,7 +46,7 @@ FOR_AML = ("metric", "trials", "encoder", "remover", "head", "micro_batch", "sea
 def fit(  # noqa: PLR0913  one parameter an option
     method: Annotated[str, typer.Argument(help="aml, or mlm for a masked language model.")],
     *,
-    data: Annotated[str, typer.Option(help="CORPUS:PATH, or the path of a .jsonl, .csv, .tsv or .parquet file.")],
+    data: Data,
     out: Annotated[Path, typer.Option(help="Folder for the network; a stopped fit goes on from there.")],
     model: Annotated[
         str | None,
@@ -43,7 +54,10 @@ def fit(  # noqa: PLR0913  one parameter an option
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="What to be good at; may be repeated. [dim]\\[default: comprehensiveness][/]"),
+        typer.Option(
+            help="What to be good at; may be repeated. [dim]\\[default: comprehensiveness][/]",
+            autocompletion=complete_metrics,
+        ),
     ] = None,
     trials: Annotated[
         int | None,
@@ -55,7 +69,11 @@ def fit(  # noqa: PLR0913  one parameter an option
     ] = None,
     split: Annotated[str, typer.Option(help="Split to learn from.")] = "train",
     dev: Annotated[
-        str | None, typer.Option(help="Data to choose a checkpoint by. [dim]\\[default: the split dev of --data][/]")
+        str | None,
+        typer.Option(
+            help="Data to choose a checkpoint by. [dim]\\[default: the split dev of --data][/]",
+            autocompletion=complete_data,
+        ),
     ] = None,
     dev_split: Annotated[str, typer.Option(help="Split of those data.")] = "dev",
     sample: Annotated[int | None, typer.Option(help="Learn from so many records, drawn at random.")] = None,
@@ -72,18 +90,24 @@ def fit(  # noqa: PLR0913  one parameter an option
     search_texts: Annotated[
         int | None, typer.Option(help="Texts that a trial learns from. [dim]\\[default: 450][/]")
     ] = None,
-    remover: Annotated[str | None, typer.Option(help="What removed means to the metrics.")] = None,
+    remover: Annotated[
+        str | None, typer.Option(help="What removed means to the metrics.", autocompletion=complete_removers)
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of the loss, e.g. merge=mean.")
     ] = None,
-    data_settings: Annotated[
-        list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
-    ] = None,
+    text_column: TextColumn = None,
+    pair_column: PairColumn = None,
+    label_column: LabelColumn = None,
+    rationale_column: RationaleColumn = None,
+    map_label: MapLabel = None,
+    data_settings: DataSettings = None,
     drop_broken: DropBroken = False,
     drop_duplicates: Annotated[
         bool, typer.Option("--drop-duplicates", help="Do not learn from texts that are among those to choose by.")
     ] = False,
+    device: Device = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Fit a network that explains a classifier in one pass, or a masked language model."""
@@ -98,19 +122,21 @@ def fit(  # noqa: PLR0913  one parameter an option
     names = metric or ["comprehensiveness"]
     numbers = _numbers(options, NUMBERS)
     check_fit(method, names, numbers)
-    texts = read_texts(options)
-    found = run(
-        method,
-        load(model, head=parse_head(head)),
-        *texts,
-        out=out,
-        metrics=names,
-        trials=TRIALS if trials is None else trials,
-        encoder=encoder,
-        remover=remover,
-        **numbers,
-    )
+    texts = read_texts(options, labelled=False)
+    with training_on(device):
+        found = run(
+            method,
+            load(model, head=parse_head(head), device=device),
+            *texts,
+            out=out,
+            metrics=names,
+            trials=TRIALS if trials is None else trials,
+            encoder=encoder,
+            remover=remover,
+            **numbers,
+        )
     for name, one in found.items() if processes.is_first() else ():
+        say_written(one.folder)
         receipt = one.receipt
         value = receipt["validation"][name]
         weights = ", ".join(
@@ -136,8 +162,11 @@ def _fit_mlm(options: Mapping[str, Any]) -> None:
             raise SettingError(f"--{name.replace('_', '-')} is of a network that explains, not of {MLM}.")
     numbers = _numbers(options, NUMBERS)
     mlm_recipe(numbers)
-    found = fit_mlm(options["model"] or BUNDLED, *read_texts(options), out=options["out"], **numbers)
+    texts = read_texts(options, labelled=False)
+    with training_on(options["device"]):
+        found = fit_mlm(options["model"] or BUNDLED, *texts, out=options["out"], **numbers)
     if processes.is_first():
+        say_written(found.folder)
         receipt, values = found.receipt, found.receipt["validation"]
         epochs = f"epoch {receipt['best_epoch']:g} of {receipt['epochs_run']:g}"
         right = f"{values['masked_accuracy']:.1%} of {values['hidden_tokens']:,} hidden tokens are found"

@@ -70,7 +70,6 @@ app = typer.Typer(
     cls=_Commands,
     help="Which words made a text classifier decide, and how far that answer can be trusted.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from whylight.explaining.console import say
+from whylight.cli.completion import complete_metrics
+from whylight.explaining.console import say_written
 
 NAME = "report.html"
 
@@ -19,7 +20,8 @@ def report(
     metric: Annotated[
         str | None,
         typer.Option(
-            help="Metric of the chart and of the examples. [dim]\\[default: the first that asks the model][/]"
+            help="Metric of the chart and of the examples. [dim]\\[default: the first that asks the model][/]",
+            autocompletion=complete_metrics,
         ),
     ] = None,
 ) -> None:
@@ -36,4 +38,4 @@ def report(
 
     target = out or run / NAME
     write_page(target, run_page(run, quality=metric))
-    say(f"wrote {target}", wrapped=False)
+    say_written(target)

@@ -4,15 +4,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from whylight.cli.data import DropBroken
+from whylight.cli.completion import complete_data, complete_removers
+from whylight.cli.data import (
+    Data,
+    DataSettings,
+    DropBroken,
+    LabelColumn,
+    MapLabel,
+    PairColumn,
+    RationaleColumn,
+    TextColumn,
+)
 from whylight.cli.evaluate import DEFAULT_METHODS
-from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.limits import Budget, MaxMemory
-from whylight.cli.tables import TableFormat, print_records
+from whylight.cli.models import Device, training_on
+from whylight.cli.names import Methods
+from whylight.cli.settings import parse_head, parse_settings
+from whylight.cli.tables import TableFormat, print_columns, print_records
 from whylight.cli.train import read_texts
-from whylight.explaining.console import Console, complain, say
+from whylight.explaining.console import complain, say, say_written
+from whylight.report.layout import Column
 
 if TYPE_CHECKING:
     from whylight.study.retrained import Roar, SeedMean
@@ -37,17 +49,19 @@ whylight roar --data sst:trees --encoder ./pretrained --method occlusion --remov
 
 def roar(  # noqa: PLR0913  one parameter an option
     *,
-    data: Annotated[str, typer.Option(help="CORPUS:PATH, or the path of a .jsonl, .csv, .tsv or .parquet file.")],
+    data: Data,
     encoder: Annotated[str, typer.Option(help="Pretrained encoder that trainings start from: folder or hub id.")],
     out: Annotated[Path, typer.Option(help="Folder of the study; a stopped one goes on from there.")],
     model: Annotated[
         str | None, typer.Option(help="The classifier to explain. [dim]\\[default: the bundled sentiment model][/]")
     ] = None,
-    method: Annotated[
-        list[str] | None, typer.Option(help="Method, may be repeated; lime\\[samples=200] has settings of its own.")
+    method: Methods = None,
+    remover: Annotated[
+        str, typer.Option(help="What happens to the words: delete or infill.", autocompletion=complete_removers)
+    ] = "delete",
+    method_remover: Annotated[
+        str | None, typer.Option(help='What "removed" means to methods themselves.', autocompletion=complete_removers)
     ] = None,
-    remover: Annotated[str, typer.Option(help="What happens to the words: delete or infill.")] = "delete",
-    method_remover: Annotated[str | None, typer.Option(help='What "removed" means to methods themselves.')] = None,
     target: Annotated[str, typer.Option(help="Whose scores rank the words: predicted or gold.")] = "predicted",
     share: Annotated[
         list[float] | None, typer.Option(help="Share of the words, may be repeated. [dim]\\[default: 0.1, 0.2, 0.3][/]")
@@ -56,7 +70,11 @@ def roar(  # noqa: PLR0913  one parameter an option
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first of them; the others follow.")] = 0,
     split: Annotated[str, typer.Option(help="Split to learn from.")] = "train",
     dev: Annotated[
-        str | None, typer.Option(help="Data to measure accuracy on. [dim]\\[default: the split dev of --data][/]")
+        str | None,
+        typer.Option(
+            help="Data to measure accuracy on. [dim]\\[default: the split dev of --data][/]",
+            autocompletion=complete_data,
+        ),
     ] = None,
     dev_split: Annotated[str, typer.Option(help="Split of those data.")] = "dev",
     sample: Annotated[int | None, typer.Option(help="Learn from so many records, drawn at random.")] = None,
@@ -72,9 +90,12 @@ def roar(  # noqa: PLR0913  one parameter an option
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Setting of a method or remover, e.g. infill.model=FOLDER."),
     ] = None,
-    data_settings: Annotated[
-        list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
-    ] = None,
+    text_column: TextColumn = None,
+    pair_column: PairColumn = None,
+    label_column: LabelColumn = None,
+    rationale_column: RationaleColumn = None,
+    map_label: MapLabel = None,
+    data_settings: DataSettings = None,
     drop_broken: DropBroken = False,
     drop_duplicates: Annotated[
         bool, typer.Option("--drop-duplicates", help="Do not learn from texts that accuracy is measured on.")
@@ -82,6 +103,7 @@ def roar(  # noqa: PLR0913  one parameter an option
     output_format: Annotated[TableFormat, typer.Option("--format", help="table, json or csv.")] = TableFormat.table,
     budget: Budget = None,
     max_memory: MaxMemory = None,
+    device: Device = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Remove the words that methods call important, train a model anew, and see how much worse it is."""
@@ -90,26 +112,28 @@ def roar(  # noqa: PLR0913  one parameter an option
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.study.roar import SHARES, roar as run  # noqa: PLC0415
 
-    found = run(
-        load(model, head=parse_head(head)),
-        *texts,
-        encoder=encoder,
-        methods=method or DEFAULT_METHODS,
-        out=out,
-        remover=remover,
-        shares=share or SHARES,
-        seeds=range(seed, seed + seeds),
-        options=Options(target=target, remover=method_remover),
-        budget=budget,
-        max_memory=max_memory,
-        settings=parse_settings(settings or []),
-        epochs=epochs,
-        learning_rate=learning_rate,
-        batch_size=batch_size,
-        micro_batch=micro_batch,
-        max_tokens=max_tokens,
-        precision=precision,
-    )
+    with training_on(device):
+        found = run(
+            load(model, head=parse_head(head), device=device),
+            *texts,
+            encoder=encoder,
+            methods=method or DEFAULT_METHODS,
+            out=out,
+            remover=remover,
+            shares=share or SHARES,
+            seeds=range(seed, seed + seeds),
+            options=Options(target=target, remover=method_remover),
+            budget=budget,
+            max_memory=max_memory,
+            settings=parse_settings(settings or []),
+            epochs=epochs,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            micro_batch=micro_batch,
+            max_tokens=max_tokens,
+            precision=precision,
+        )
+    say_written(out)
     for note in found.notes:
         complain(f"{note}.")
     if output_format is TableFormat.table:
@@ -125,27 +149,25 @@ roar.__doc__ = f"{roar.__doc__}\n{EXAMPLES}"
 
 
 def _print_roar(found: "Roar", *, title: str) -> None:
-    table = Table(title=title, box=None, header_style="bold", pad_edge=False, title_justify="left")
-    for name, right in {"share": True, "method": False, "accuracy ↓": True}.items():
-        table.add_column(name, justify="right" if right else "left", overflow="fold")
-    for line in sorted(found.lines, key=lambda line: line.share):
-        table.add_row(f"{line.share:.0%}", line.method, _with_interval(line.accuracy))
-    Console().print(table)
+    lines = sorted(found.lines, key=lambda line: line.share)
+    rows = [[f"{line.share:.0%}", line.method, _with_interval(line.accuracy)] for line in lines]
+    print_columns([*_keys("share", "method"), Column("accuracy ↓")], rows, title=title)
     if found.comparisons:
+        say("")
         _print_comparisons(found)
     say(LEGEND, style="dim")
 
 
 def _print_comparisons(found: "Roar") -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("share", "method", "against", "difference", "p", "verdict"):
-        table.add_column(name, justify="right" if name in ("share", "difference", "p") else "left", overflow="fold")
+    rows = []
     for one in found.comparisons:
         p_value = "-" if one.p_value is None else f"{one.p_value:.3f}"
-        row = (f"{one.share:.0%}", one.first, one.second, _with_interval(one.difference), p_value, one.standing)
-        table.add_row(*row)
-    Console().print()
-    Console().print(table)
+        rows.append([f"{one.share:.0%}", one.first, one.second, _with_interval(one.difference), p_value, one.standing])
+    print_columns([*_keys("share", "method", "against"), *map(Column, ("difference", "p", "verdict"))], rows)
+
+
+def _keys(*names: str) -> list[Column]:
+    return [Column(name, "key") for name in names]
 
 
 def _with_interval(one: "SeedMean") -> str:

@@ -3,14 +3,28 @@
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.table import Table
 
-from whylight.cli.data import DropBroken, read_data, say_losses
+from whylight.cli.completion import complete_removers
+from whylight.cli.data import (
+    Data,
+    DataSettings,
+    DropBroken,
+    LabelColumn,
+    MapLabel,
+    PairColumn,
+    RationaleColumn,
+    TextColumn,
+    read_data,
+    say_losses,
+)
 from whylight.cli.evaluate import DEFAULT_METHODS
-from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.limits import Budget, MaxMemory
-from whylight.cli.tables import TableFormat, print_records, with_interval
-from whylight.explaining.console import Console, say
+from whylight.cli.models import Device
+from whylight.cli.names import Methods
+from whylight.cli.settings import parse_head, parse_settings
+from whylight.cli.tables import TableFormat, print_columns, print_records, with_interval
+from whylight.explaining.console import say
+from whylight.report.layout import Column
 
 if TYPE_CHECKING:
     from whylight.study.sanity import SanitySummary
@@ -39,14 +53,12 @@ whylight sanity --data reviews.jsonl --method integrated_gradients --levels 3 --
 
 def sanity(  # noqa: PLR0913  one parameter an option
     *,
-    data: Annotated[str, typer.Option(help="CORPUS:PATH, or the path of a .jsonl, .csv, .tsv or .parquet file.")],
+    data: Data,
     split: Annotated[str, typer.Option(help="Split of the corpus.")] = "test",
     model: Annotated[
         str | None, typer.Option(help="Folder or hub id. [dim]\\[default: the bundled sentiment model][/]")
     ] = None,
-    method: Annotated[
-        list[str] | None, typer.Option(help="Method, may be repeated; lime\\[samples=200] has settings of its own.")
-    ] = None,
+    method: Methods = None,
     levels: Annotated[
         str, typer.Option(help="all (down to the embeddings), head, or a number: 1 is the head, 2 the top layer too.")
     ] = "all",
@@ -61,7 +73,9 @@ def sanity(  # noqa: PLR0913  one parameter an option
         Explained,
         typer.Option(help="Whose label is explained after the draw: the untouched or randomised model's."),
     ] = "untouched",
-    remover: Annotated[str | None, typer.Option(help='What "removed" means to methods.')] = None,
+    remover: Annotated[
+        str | None, typer.Option(help='What "removed" means to methods.', autocompletion=complete_removers)
+    ] = None,
     unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
     long: Annotated[str, typer.Option(help="window, segments, truncate or refuse.")] = "window",
     settings: Annotated[
@@ -70,25 +84,30 @@ def sanity(  # noqa: PLR0913  one parameter an option
             "--set", metavar="NAME=VALUE", help="Setting of a method or measure; lime.samples=200 is for one alone."
         ),
     ] = None,
-    data_settings: Annotated[
-        list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
-    ] = None,
+    text_column: TextColumn = None,
+    pair_column: PairColumn = None,
+    label_column: LabelColumn = None,
+    rationale_column: RationaleColumn = None,
+    map_label: MapLabel = None,
+    data_settings: DataSettings = None,
     drop_broken: DropBroken = False,
     output_format: Annotated[TableFormat, typer.Option("--format", help="table, json or csv.")] = TableFormat.table,
     budget: Budget = None,
     max_memory: MaxMemory = None,
+    device: Device = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Draw the model's weights anew, from the head downwards, and see which methods notice."""
+    options = locals()
     from whylight.explaining.options import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.study.sanity import sanity_check  # noqa: PLC0415
 
-    records = read_data(data, split=split, settings=data_settings, drop_broken=drop_broken)
+    records = read_data(data, split=split, options=options, labelled=False)
     say_losses(records)
     records = records if sample is None else records.sample(sample, seed=seed)
     found = sanity_check(
-        load(model, head=parse_head(head)),
+        load(model, head=parse_head(head), device=device),
         records,
         methods=method or DEFAULT_METHODS,
         levels=int(levels) if levels.isdecimal() else levels,
@@ -111,15 +130,13 @@ sanity.__doc__ = f"{sanity.__doc__}\n{EXAMPLES}"
 
 
 def _print(found: "SanitySummary", *, title: str) -> None:
-    table = Table(title=title, box=None, header_style="bold", pad_edge=False, title_justify="left")
-    for name in ("level", "flips", "method"):
-        table.add_column(name, justify="right" if name == "flips" else "left", no_wrap=True)
-    for name, direction in DIRECTIONS.items():
-        table.add_column(f"{name} {direction}", justify="right", overflow="fold")
-    for level in found.levels:
-        first = (level.name, f"{level.flips.mean:.0%}")
-        for line in (line for line in found.lines if line.level == level.name):
-            table.add_row(*first, line.method, *(with_interval(line.cells.get(name), digits=2) for name in DIRECTIONS))
-            first = ("", "")
-    Console().print(table)
+    flips = {level.name: f"{level.flips.mean:.0%}" for level in found.levels}
+    rows = [
+        [line.level, flips[line.level], line.method]
+        + [with_interval(line.cells.get(name), digits=2) for name in DIRECTIONS]
+        for line in found.lines
+    ]
+    keys = [Column(name, "key") for name in ("level", "flips", "method")]
+    figures = [Column(f"{name} {direction}") for name, direction in DIRECTIONS.items()]
+    print_columns([*keys, *figures], rows, title=title, grouped=True)
     say(LEGEND, style="dim")

@@ -6,10 +6,9 @@ from enum import StrEnum
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from whylight.core.printable import to_json
-from whylight.explaining.console import Console, put, say
+from whylight.explaining.console import Console, put, say, say_lines
+from whylight.report.layout import Cells, Column, table_lines
 
 if TYPE_CHECKING:
     from whylight.run.evaluation import Evaluation
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from whylight.store.tables import Row
     from whylight.study.several import Several
 
-COLUMNS = 4
-"""Metrics beside each other; more of them make another table below."""
 COSTS = ("seconds", "forward", "backward")
 THOUSAND = 1024
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -50,6 +47,11 @@ def _no_formula(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value
 
 
+def print_columns(columns: Sequence[Column], rows: Sequence[Cells], *, title: str = "", grouped: bool = False) -> None:
+    """Print a table that fits the terminal; arguments are those of `table_lines`."""
+    say_lines(table_lines(columns, rows, width=Console().width, title=title, grouped=grouped))
+
+
 def print_evaluation(found: "Evaluation", *, title: str, by_outcome: bool) -> None:
     """Print the tables of a run and what it cost."""
     print_table(found.summary, title=title)
@@ -73,11 +75,11 @@ def print_several(found: "Several", *, title: str) -> None:
         m: {n: f"{one.mean:.3f} ± {one.deviation:.3f}" for n, one in own.items()} for m, own in found.spread.items()
     }
     heads = {name: f"{name} {'↑' if found.higher_is_better[name] else '↓'}" for name in found.metrics}
-    _print_blocks(cells, heads, title=f"{title}, {len(found.evaluations)} variants: mean ± standard deviation")
+    _print_methods(cells, heads, title=f"{title}, {len(found.evaluations)} variants: mean ± standard deviation")
     _say_target(next(iter(found.evaluations.values())))  # one question for all
     measures = list(dict.fromkeys(name for own in found.stability.values() for name in own))
     agreements = {m: {n: with_interval(own.get(n)) for n in measures} for m, own in found.stability.items()}
-    _print_blocks(agreements, {name: name for name in measures}, title="Stability: agreement between two variants")
+    _print_methods(agreements, {name: name for name in measures}, title="Stability: agreement between two variants")
 
 
 def _say_target(found: "Evaluation") -> None:
@@ -87,7 +89,7 @@ def _say_target(found: "Evaluation") -> None:
 
 
 def print_table(summary: "Summary", *, title: str, costs: bool = True) -> None:
-    """Print one table, in blocks of a few metrics."""
+    """Print one table."""
     cells = {line.method: {n: with_interval(line.cells.get(n)) for n in summary.metrics} for line in summary.lines}
     heads = {name: f"{name} {'↑' if summary.higher_is_better[name] else '↓'}" for name in summary.metrics}
     if costs:
@@ -95,23 +97,15 @@ def print_table(summary: "Summary", *, title: str, costs: bool = True) -> None:
         for line in summary.lines:
             numbers = (f"{line.seconds:.2f}", f"{line.forward_passes:.0f}", f"{line.backward_passes:.0f}")
             cells[line.method] |= dict(zip(COSTS, numbers, strict=True))
-    _print_blocks(cells, heads, title=title)
+    _print_methods(cells, heads, title=title)
 
 
-def _print_blocks(cells: Mapping[str, Mapping[str, str]], heads: Mapping[str, str], *, title: str) -> None:
-    names = list(heads)
-    wide = len([name for name in names if name not in COSTS]) > COLUMNS
-    blocks = [names[i : i + COLUMNS] for i in range(0, len(names), COLUMNS)] if wide else [names]
-    for number, block in enumerate(blocks):
-        own = title if number == 0 else None
-        table = Table(title=own, box=None, header_style="bold", pad_edge=False, title_justify="left")
-        table.add_column("method")
-        for name in block:
-            table.add_column(heads[name], justify="right", overflow="fold")
-        for method, values in cells.items():
-            table.add_row(method, *(values.get(name, "-") for name in block))
-        Console().print(table)
-        Console().print()
+def _print_methods(cells: Mapping[str, Mapping[str, str]], heads: Mapping[str, str], *, title: str) -> None:
+    """Print one row per method and one column per metric."""
+    rows = [[method, *(values.get(name, "-") for name in heads)] for method, values in cells.items()]
+    figures = [Column(head, joined=name in COSTS) for name, head in heads.items()]
+    print_columns([Column("method", "key"), *figures], rows, title=title)
+    say("")
 
 
 def with_interval(cell: "Cell | None", *, digits: int = 3) -> str:

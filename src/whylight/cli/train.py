@@ -7,10 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from whylight.cli.data import DropBroken, read_data, say_losses
-from whylight.cli.explain import parse_settings
+from whylight.cli.completion import complete_data, complete_objectives
+from whylight.cli.data import (
+    Data,
+    DataSettings,
+    DropBroken,
+    LabelColumn,
+    MapLabel,
+    PairColumn,
+    RationaleColumn,
+    TextColumn,
+    read_data,
+    say_losses,
+)
+from whylight.cli.models import TrainingDevice, training_on
+from whylight.cli.settings import parse_settings
 from whylight.core.errors import InputError, SettingError
-from whylight.explaining.console import say
+from whylight.explaining.console import say, say_written
 
 if TYPE_CHECKING:
     from whylight.data.dataset import Dataset
@@ -22,6 +35,8 @@ EXAMPLES = """
 [bold]Examples[/bold]
 
 whylight train --data reviews.jsonl --dev more.jsonl --out ./my-model
+
+whylight train --data reviews.csv --text-column review --label-column stars --dev more.csv --out ./my-model
 
 whylight train --data sst:trees --objective rationale_attention=1 --out ./guided --seeds 3
 
@@ -36,11 +51,15 @@ whylight train --data discharge: --architecture plm_ca --objective input_gradien
 
 def train(  # noqa: PLR0913  one parameter an option
     *,
-    data: Annotated[str, typer.Option(help="CORPUS:PATH, or the path of a .jsonl, .csv, .tsv or .parquet file.")],
+    data: Data,
     out: Annotated[Path, typer.Option(help="Folder for the model; a stopped training goes on from there.")],
     split: Annotated[str, typer.Option(help="Split to learn from.")] = "train",
     dev: Annotated[
-        str | None, typer.Option(help="Data to choose a checkpoint by. [dim]\\[default: the split dev of --data][/]")
+        str | None,
+        typer.Option(
+            help="Data to choose a checkpoint by. [dim]\\[default: the split dev of --data][/]",
+            autocompletion=complete_data,
+        ),
     ] = None,
     dev_split: Annotated[str, typer.Option(help="Split of those data.")] = "dev",
     sample: Annotated[int | None, typer.Option(help="Learn from so many records, drawn at random.")] = None,
@@ -51,7 +70,12 @@ def train(  # noqa: PLR0913  one parameter an option
     ] = None,
     architecture: Annotated[str, typer.Option(help="auto, or plm_ca for long documents with many labels.")] = "auto",
     objective: Annotated[
-        list[str] | None, typer.Option(metavar="NAME[=WEIGHT]", help="Term of the loss; see `whylight objectives`.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[=WEIGHT]",
+            help="Term of the loss; see `whylight objectives`.",
+            autocompletion=complete_objectives,
+        ),
     ] = None,
     combine: Annotated[
         str, typer.Option(help="joint, or constrained: labels first, the rest below a bound.")
@@ -68,15 +92,19 @@ def train(  # noqa: PLR0913  one parameter an option
     patience: Annotated[int | None, typer.Option(help="Epochs without a better checkpoint before it stops.")] = None,
     multiplier_rate: Annotated[float, typer.Option(help="Learning rate of the multiplier of a bound.")] = 0.1,
     max_tokens: Annotated[int | None, typer.Option(help="Cut longer texts.")] = None,
+    device: TrainingDevice = None,
     precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="Train so many models, in folders seed-N.")] = 1,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of an objective.")
     ] = None,
-    data_settings: Annotated[
-        list[str] | None, typer.Option("--data-set", metavar="NAME=VALUE", help="Setting of the corpus.")
-    ] = None,
+    text_column: TextColumn = None,
+    pair_column: PairColumn = None,
+    label_column: LabelColumn = None,
+    rationale_column: RationaleColumn = None,
+    map_label: MapLabel = None,
+    data_settings: DataSettings = None,
     drop_broken: DropBroken = False,
     drop_duplicates: Annotated[
         bool, typer.Option("--drop-duplicates", help="Do not learn from texts that are among those to choose by.")
@@ -84,9 +112,10 @@ def train(  # noqa: PLR0913  one parameter an option
 ) -> None:
     """Train a classifier, on labels alone or also on reasons."""
     asked = read_options(locals())
-    for number in range(seed, seed + seeds):
-        folder = out if seeds == 1 else out / f"seed-{number}"
-        _one(model, asked.data, asked.recipe, number, folder, asked.architecture)
+    with training_on(device):
+        for number in range(seed, seed + seeds):
+            folder = out if seeds == 1 else out / f"seed-{number}"
+            _one(model, asked.data, asked.recipe, number, folder, asked.architecture)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +145,11 @@ def read_options(options: Mapping[str, Any]) -> Asked:
     return Asked(read_texts(options), recipe, architecture)
 
 
-def read_texts(options: Mapping[str, Any]) -> "tuple[Dataset, Dataset]":
-    """Return the texts to learn from and those to choose by."""
-    how = {"settings": options["data_settings"], "drop_broken": options["drop_broken"]}
-    learnt = read_data(options["data"], split=options["split"], **how)
-    chosen = read_data(options["dev"] or options["data"], split=options["dev_split"], **how)
+def read_texts(options: Mapping[str, Any], *, labelled: bool = True) -> "tuple[Dataset, Dataset]":
+    """Return the texts to learn from and those to choose by; both are read in the same way."""
+    learnt = read_data(options["data"], split=options["split"], options=options, labelled=labelled)
+    dev = options["dev"] or options["data"]
+    chosen = read_data(dev, split=options["dev_split"], options=options, labelled=labelled)
     count, dev_count, seed = options["sample"], options["dev_sample"], options["sample_seed"]
     chosen = chosen if dev_count is None else chosen.sample(dev_count, seed=seed + DEV_SEED)
     learnt = learnt.without(chosen) if options["drop_duplicates"] else learnt
@@ -146,6 +175,7 @@ def _one(
     found = run(model, *data, replace(recipe, seed=seed), out=out, architecture=architecture)
     if not processes.is_first():
         return
+    say_written(found.folder)
     receipt = found.receipt
     figures = {name: value for name, value in receipt["validation"].items() if name not in ("seconds", "selection")}
     shown = ", ".join(

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
-from whylight.cli.explain import parse_settings
-from whylight.cli.tables import TableFormat, print_records
+from whylight.cli.models import training_on
+from whylight.cli.settings import parse_settings
+from whylight.cli.tables import TableFormat, print_columns, print_records
 from whylight.cli.train import read_options, train
 from whylight.core.errors import UnmetError
 from whylight.core.registry import OBJECTIVES
-from whylight.explaining.console import Console, put, say
+from whylight.explaining.console import put, say, say_written
+from whylight.report.layout import Column
 
 if TYPE_CHECKING:
     from whylight.training.tune import TriedRecipe, Tuned
@@ -44,9 +45,10 @@ def tune(
     search: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=LOW:HIGH[:log] or NAME=A,B,...",
-            help="Number of the training, objective (its weight) or setting of one; may be repeated. "
-            "[dim]\\[default: learning_rate=1e-5:2e-4:log][/]",
+            metavar="NAME=RANGE",
+            help="Number of the training, objective (its weight) or setting of one, over LOW:HIGH, LOW:HIGH:log or "
+            "A,B,C; may be repeated. "
+            "[dim]\\[default: learning_rate from 1e-5 to 2e-4, log][/]",
         ),
     ] = None,
     output_format: Annotated[TableFormat, typer.Option("--format", help="table, json or csv.")] = TableFormat.table,
@@ -57,15 +59,17 @@ def tune(
 
     asked = {**options, "out": out, "objective": _with_searched(options["objective"] or [], search or [])}
     read = read_options(asked)
-    found = run(
-        options["model"],
-        *read.data,
-        read.recipe,
-        out=out,
-        search=search or DEFAULT,
-        trials=trials,
-        architecture=read.architecture,
-    )
+    with training_on(options["device"]):
+        found = run(
+            options["model"],
+            *read.data,
+            read.recipe,
+            out=out,
+            search=search or DEFAULT,
+            trials=trials,
+            architecture=read.architecture,
+        )
+    say_written(found.folder)
     again = repeat(asked, found.receipt["trial"]["parameters"])
     if output_format is TableFormat.table:
         _print_table(found)
@@ -126,15 +130,13 @@ def _print_table(found: "Tuned") -> None:
     shown: list[str] = [name for name in ("accuracy", "micro_f1", "document_average_precision") if name in best]
     shown += ["rest"] if best["rest"] else []
     title = f"{len(found.trials)} trials, the best in {found.folder}"
-    table = Table(title=title, box=None, header_style="bold", pad_edge=False, title_justify="left")
-    for name in ("trial", *found.trials[0].parameters, f"{minimised} ↓", *shown):
-        table.add_column(name, justify="right", overflow="fold")
+    rows = []
     for one in found.trials[:SHOWN]:
-        value = _value(one)
         drawn = [f"{value:.4g}" if isinstance(value, float) else str(value) for value in one.parameters.values()]
         figures = [f"{one.figures[name]:.4f}" if name in one.figures else "-" for name in shown]
-        table.add_row(str(one.number), *drawn, value, *figures)
-    Console().print(table)
+        rows.append([str(one.number), *drawn, _value(one), *figures])
+    names = (*found.trials[0].parameters, f"{minimised} ↓", *shown)
+    print_columns([Column("trial", "key"), *map(Column, names)], rows, title=title)
     say(f"{minimised} is minimised: {found.receipt['trial']['because']}.", style="dim")
 
 

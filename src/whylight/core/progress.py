@@ -100,8 +100,15 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def showing(display: Callable[[str], None]) -> Iterator[None]:
-    """Send figures of the work inside the block to a display."""
-    token = _display.set(display)
+    """Send figures of the work inside the block to a display; whoever watches around the block goes on."""
+    around = _display.get()
+
+    def both(figure: str) -> None:
+        display(figure)
+        if around is not None:
+            around(figure)
+
+    token = _display.set(both)
     try:
         yield
     finally:

@@ -9,7 +9,6 @@ everywhere with no other edit.
 
 import importlib
 import inspect
-import math
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,43 +19,10 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 from whylight.core.errors import SettingError, unknown
 from whylight.core.inputs import JsonValue
 from whylight.core.labels import ScoreSpace
+from whylight.core.setting import Setting
 
 Plugin = Callable[..., Any]
 F = TypeVar("F", bound=Plugin)
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One keyword-only parameter: its name, type and default."""
-
-    name: str
-    type: Any
-    default: JsonValue
-
-    @property
-    def _choices(self) -> tuple[JsonValue, ...]:
-        """The values that the type names one by one: all of a Literal, or those within a union."""
-        kinds = (self.type, *get_args(self.type))
-        return tuple(one for kind in kinds if get_origin(kind) is Literal for one in get_args(kind))
-
-    def parse(self, value: object) -> JsonValue:
-        """Turn a value, or its text from the command line, into this setting's type, or raise what would be right."""
-        choices = self._choices
-        for choice in choices:
-            if str(choice) == str(value):
-                return choice
-        if get_origin(self.type) is Literal:
-            raise unknown(f"value for '{self.name}'", value, map(str, choices))
-        if str(value).lower() == "none" and type(None) in get_args(self.type):
-            return None
-        kind = next((t for t in (bool, int, float, str) if t is self.type or t in get_args(self.type)), str)
-        try:
-            parsed = _convert(value, kind)
-        except (ValueError, TypeError, KeyError):
-            raise SettingError(f"the setting '{self.name}' takes {_ARTICLES[kind]}, not '{value}'.") from None
-        if self.name == "seed" and not 0 <= int(str(parsed)) < SEEDS:
-            raise SettingError(f"the setting 'seed' must lie between 0 and {SEEDS - 1}, not {parsed}.")
-        return parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +37,7 @@ class Spec:
         facts: What the decorator declared, e.g. `signed`.
         kind: What it is, e.g. `"method"`.
         together: Whether it takes several of what it consumes at once: its first parameter is a `Sequence`.
+        aliases: Shorter names that stand for it where a user types one; results have the full name.
     """
 
     name: str
@@ -80,6 +47,7 @@ class Spec:
     facts: Mapping[str, Any]
     kind: str
     together: bool = False
+    aliases: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -106,10 +74,12 @@ class Registry:
         self.kind = kind
         self._package = package
         self._specs: dict[str, Spec] = {}
+        self._aliases: dict[str, str] = {}
 
-    def register(self, function: Plugin, **facts: object) -> None:
-        """Add a function under its own name."""
+    def register(self, function: Plugin, *, aliases: tuple[str, ...] = (), **facts: object) -> None:
+        """Add a function under its own name, and under shorter ones; no two may share one."""
         name = function.__name__
+        self._check_names(name, aliases)
         known = self._specs.get(name)
         if known is not None and known.function.__module__ != function.__module__:
             raise SettingError(f"two plug-ins are called '{name}': {known.function.__module__}, {function.__module__}.")
@@ -120,13 +90,29 @@ class Registry:
         consumes = tuple(hints[p.name] for p in positional)
         together = bool(consumes) and get_origin(consumes[0]) is Sequence
         consumes = get_args(consumes[0]) if together else consumes
-        self._specs[name] = Spec(name, function, consumes, settings, facts, self.kind, together)
+        self._specs[name] = Spec(name, function, consumes, settings, facts, self.kind, together, aliases)
+        self._aliases |= dict.fromkeys(aliases, name)
+
+    def _check_names(self, name: str, aliases: tuple[str, ...]) -> None:
+        """Refuse an alias that is the name, or an alias, of another plug-in: it would stand for one of them unseen."""
+        for alias in aliases:
+            owner = alias if alias in self._specs or alias == name else self._aliases.get(alias, name)
+            if owner != name or alias == name:
+                raise SettingError(f"the alias '{alias}' of the {self.kind} '{name}' is taken by '{owner}'.")
+        if name in self._aliases:
+            raise SettingError(f"the {self.kind} '{name}' is called as an alias of '{self._aliases[name]}' is.")
 
     def __getitem__(self, name: str) -> Spec:
-        load_plugins(self._package)
-        if name not in self._specs:
+        """Return the plug-in of a name or alias, or raise the error that lists the names."""
+        full = self.full_name(name)
+        if full not in self._specs:
             raise unknown(self.kind, name, self.names())
-        return self._specs[name]
+        return self._specs[full]
+
+    def full_name(self, name: str) -> str:
+        """Return what an alias stands for; any other name stands for itself."""
+        load_plugins(self._package)
+        return self._aliases.get(name, name)
 
     def names(self) -> list[str]:
         """Return all names, in the order of the alphabet."""
@@ -154,10 +140,6 @@ METRICS = Registry("metric", "whylight.metrics")
 OBJECTIVES = Registry("objective", "whylight.objectives")
 REMOVERS = Registry("remover", "whylight.perturb")
 
-SEEDS = 2**63
-"""Random generators take seeds below this."""
-_ARTICLES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
-
 
 LayerKind = Literal["any", "post_norm"]
 
@@ -166,6 +148,9 @@ def method(  # noqa: PLR0913  one keyword per fact; there is nothing to group
     *,
     cite: str,
     signed: bool,
+    cost: str = "",
+    good_for: str = "",
+    aliases: tuple[str, ...] = (),
     complete: bool = False,
     class_specific: bool = True,
     scores: tuple[ScoreSpace, ...] = (),
@@ -181,6 +166,9 @@ def method(  # noqa: PLR0913  one keyword per fact; there is nothing to group
     Args:
         cite: Key of the paper that defines it.
         signed: Whether negative scores mean evidence against the target.
+        cost: What it takes for n features and one label with its defaults, e.g. `"n + 1 forward"`.
+        good_for: When one would take it, in a short phrase.
+        aliases: Shorter names, e.g. `("ig",)`; none may be the name of a method.
         complete: Whether scores are to sum to score(input) - score(baseline); it then returns `Scores` with their gap.
         class_specific: False if one row of scores holds for every target.
         scores: The scores that it explains, its own default first; if empty, all, by the default of the classifier.
@@ -190,12 +178,12 @@ def method(  # noqa: PLR0913  one keyword per fact; there is nothing to group
         alone: Whether it explains each window of a long text as a text of its own, whatever is asked.
         given: Settings that have no default to work with, by name, and what must be given, in words.
     """
-    facts: dict[str, object] = {"signed": signed, "complete": complete, "class_specific": class_specific}
-    needs: dict[str, object] = {"scores": scores, "layers": layers, "tried": tried, "alone": alone}
+    facts: dict[str, Any] = {"signed": signed, "complete": complete, "class_specific": class_specific}
+    needs: dict[str, Any] = {"scores": scores, "layers": layers, "tried": tried, "alone": alone}
     needs["given"] = given or {}
 
     def register(function: F) -> F:
-        METHODS.register(function, cite=cite, **facts, **needs)
+        METHODS.register(function, aliases=aliases, cite=cite, cost=cost, good_for=good_for, **facts, **needs)
         return function
 
     return register
@@ -215,7 +203,7 @@ def metric(
         searches: Whether what it asks of a game depends on what the game has answered.
         resamples: Of a metric over a corpus: draws of texts for its interval; fewer where each is a curve of all words.
     """
-    facts: dict[str, object] = {"cite": cite, "higher_is_better": higher_is_better, "signed": signed}
+    facts: dict[str, Any] = {"cite": cite, "higher_is_better": higher_is_better, "signed": signed}
 
     def register(function: F) -> F:
         METRICS.register(function, **facts, searches=searches, resamples=resamples)
@@ -263,26 +251,3 @@ def objective(
         return function
 
     return register
-
-
-def _whole_number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        number = float(text)  # "1e3" is a whole number too
-        if not number.is_integer():
-            raise
-        return int(number)
-
-
-def _convert(value: object, kind: type) -> JsonValue:
-    if kind is bool:
-        return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[str(value).lower()]
-    if kind is int:
-        return _whole_number(str(value))
-    if kind is float:
-        number = float(str(value))
-        if not math.isfinite(number):
-            raise ValueError(value)
-        return number
-    return str(value)

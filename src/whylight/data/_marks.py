@@ -131,6 +131,8 @@ def _annotators(row: RawRow, labels: tuple[str, ...]) -> list[dict[str, Any]]:
     if "rationale" in row:
         if "labels" in row:
             raise Flaw("has 'rationale' beside 'labels'; give 'rationales' as {label: [[start, end], ...]}")
+        if not labels:
+            raise Flaw("has a 'rationale', but no label that it could be for; ignore=rationale leaves it alone")
         return [{labels[0]: row["rationale"]}]
     value = unpacked(row.get("rationales", {}), '{"label": [[0, 4]]}')
     people = [value] if isinstance(value, Mapping) or _is_map(value) else value

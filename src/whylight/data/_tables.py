@@ -7,13 +7,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from whylight.core.errors import InputError
+from whylight.core.errors import InputError, WhylightError
 from whylight.data._checks import Flaw, is_whole, quotable
-from whylight.data._columns import KNOWN, PLAIN, TEXTS, meant_by
+from whylight.data._columns import KNOWN, PLAIN, TEXTS, Named, meant_by
 from whylight.data._reading import ALWAYS_UNPACKED, RawRow, Reading
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".tsv", ".parquet")
+LINES = ".txt"
+"""How a file ends that holds one text per line, and no label."""
+STRINGS = ("string", "large_string")
+"""Types of columns whose values can be kept once each."""
 _BATCH_ROWS = 1024
+_MOST_SHOWN = 50
+"""Columns that a message lists."""
 
 
 def unit(file: Path) -> str:
@@ -21,17 +27,29 @@ def unit(file: Path) -> str:
     return "row" if file.suffix == ".parquet" else "line"
 
 
-def table_rows(file: Path, reading: Reading) -> Iterator[tuple[int, RawRow]]:
-    """Yield the rows of a file with their numbers."""
+def table_rows(file: Path, reading: Reading, named: Named) -> Iterator[tuple[int, RawRow]]:
+    """Yield the rows of a file with their numbers.
+
+    Args:
+        file: The file.
+        reading: How much is read, and what happens to broken rows.
+        named: Columns that the user calls by name; where the file has a header, they must be in it.
+    """
     if file.name.endswith((".jsonl", ".jsonl.gz")):
         found: Iterator[tuple[int, RawRow]] = reading.json_lines(file)
     elif file.suffix in (".csv", ".tsv"):
-        found = _table(file, reading, delimiter="," if file.suffix == ".csv" else "\t")
+        found = _table(file, reading, named, delimiter="," if file.suffix == ".csv" else "\t")
     elif file.suffix == ".parquet":
-        found = _parquet(file, reading)
+        found = _parquet(file, reading, named)
+    elif file.suffix == LINES:
+        named.check(["text"], file)
+        found = ((number, {"text": line}) for number, line in reading.lines(file))
     else:
         endings = ", ".join(ENDINGS)
-        raise InputError(f"'{quotable(file)}' is of no kind that can be read; a data file ends in {endings}.")
+        raise InputError(
+            f"'{quotable(file)}' is of no kind that can be read; a data file ends in {endings}, or in {LINES} where "
+            "each line is a text without a label."
+        )
     empty = True
     for line, row in found:
         empty = False
@@ -40,24 +58,27 @@ def table_rows(file: Path, reading: Reading) -> Iterator[tuple[int, RawRow]]:
         raise InputError(f"'{quotable(file)}' holds no record.")
 
 
-def _check_columns(file: Path, names: list[str]) -> None:
+def _check_columns(file: Path, names: list[str], named: Named) -> None:
     """Refuse columns without a text, or two of one name."""
-    if not any(name in TEXTS for name in names):
-        close = next((name for name in names if meant_by(name) == "text"), None)
-        hint = f" Rename '{quotable(close)}'." if close else ""
-        listed = quotable(", ".join(names))
-        raise InputError(f"'{quotable(file)}' has no column 'text'; its header is {listed}.{hint}")
+    named.check(names, file)
+    if named.text is None and not any(name in TEXTS for name in names):
+        close = next((name for name in names if meant_by(name) == "text"), "NAME")
+        listed = ", ".join(quotable(name) for name in names[:_MOST_SHOWN])
+        raise InputError(
+            f"'{quotable(file)}' has no column 'text'; its header is {listed}. Say which column holds the texts: "
+            f"--text-column {quotable(close)}, in Python text_column='{quotable(close)}'."
+        )
     twice = next((one for one, other in pairwise(sorted(names)) if one == other), None)
     if twice is not None:
         raise InputError(f"'{quotable(file)}' has two columns '{quotable(twice)}'; each needs a name of its own.")
 
 
-def _table(file: Path, reading: Reading, *, delimiter: str) -> Iterator[tuple[int, RawRow]]:
+def _table(file: Path, reading: Reading, named: Named, *, delimiter: str) -> Iterator[tuple[int, RawRow]]:
     header: list[str] | None = None
     for number, cells in _delimited_cells(file, reading, delimiter):
         if header is None:
             header = cells
-            _check_columns(file, header)
+            _check_columns(file, header, named)
             continue
         if len(cells) != len(header):
             reading.drop(file, number, Flaw(f"has {len(cells)} columns; the header has {len(header)}"))
@@ -90,7 +111,7 @@ def _delimited_cells(file: Path, reading: Reading, delimiter: str) -> Iterator[t
             yield reader.line_num, cells
 
 
-def _parquet(file: Path, reading: Reading) -> Iterator[tuple[int, RawRow]]:
+def _parquet(file: Path, reading: Reading, named: Named) -> Iterator[tuple[int, RawRow]]:
     try:
         parquet = import_module("pyarrow.parquet")
     except ImportError:
@@ -98,12 +119,14 @@ def _parquet(file: Path, reading: Reading) -> Iterator[tuple[int, RawRow]]:
     try:
         with parquet.ParquetFile(file) as opened:
             names = list(opened.schema_arrow.names)
-            _check_columns(file, names)
+            _check_columns(file, names, named)
             _check_unpacked_size(file, opened.metadata, reading)
+            texts = [one.name for one in opened.schema_arrow if str(one.type) in STRINGS]
         # a value that is repeated a million times is kept once
-        with parquet.ParquetFile(file, read_dictionary=[name for name in names if name in PLAIN]) as opened:
-            yield from _parquet_rows(file, opened, reading)
-    except InputError:
+        plain = [name for name in texts if name in {*PLAIN, *named.roles}]
+        with parquet.ParquetFile(file, read_dictionary=plain) as opened:
+            yield from _parquet_rows(file, opened, reading, {*KNOWN, *named.roles})
+    except WhylightError:
         raise
     except (OSError, ValueError, NotImplementedError, OverflowError, KeyError, TypeError) as error:  # pyarrow's own
         reason = quotable(str(error).partition("\n")[0].rstrip("."))
@@ -119,11 +142,16 @@ def _check_unpacked_size(file: Path, metadata: Any, reading: Reading) -> None:  
         raise InputError(f"'{quotable(file)}' {reading.too_packed()}.")
 
 
-def _parquet_rows(file: Path, opened: Any, reading: Reading) -> Iterator[tuple[int, RawRow]]:  # noqa: ANN401  as above
+def _parquet_rows(
+    file: Path,
+    opened: Any,  # noqa: ANN401  as above
+    reading: Reading,
+    wanted: set[str],
+) -> Iterator[tuple[int, RawRow]]:
     """Yield rows; columns that are not read are there by name alone."""
     names = list(opened.schema_arrow.names)
-    others = dict.fromkeys(name for name in names if name not in KNOWN)
-    known = [name for name in names if name in KNOWN]
+    others = dict.fromkeys(name for name in names if name not in wanted)
+    known = [name for name in names if name in wanted]
     total, number = 0, 0
     for batch in opened.iter_batches(batch_size=_BATCH_ROWS, columns=known):
         for i in range(batch.num_rows):

@@ -1,6 +1,6 @@
 """What a corpus becomes: records with gold labels and, where people marked them, rationales."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -8,11 +8,15 @@ import numpy as np
 from whylight.core.errors import InputError, SettingError
 from whylight.core.identity import digest
 from whylight.core.inputs import Input, JsonValue, numbers_of
-from whylight.core.rationale import Rationale
+from whylight.core.rationale import Rationale, joined
 from whylight.data._checks import quotable
 
 LOST = "not in the records: "
 """How a note begins that says what is in the files but not in the records; commands print these."""
+MOST_MISSING = 20
+"""Labels that are named where a map of labels misses some."""
+LONGEST_NUMBER = 18
+"""Digits of labels that are ordered as numbers."""
 SHOWN = 3
 """Texts that are named where there are too many."""
 
@@ -95,6 +99,11 @@ class Dataset:
         kept = tuple(record for record in self.records if record.labels)
         return self._with(kept, f"{len(kept)} of {len(self)} records have a gold label; the others are left out")
 
+    def without_labels(self) -> "Dataset":
+        """Keep the texts alone, for whom neither labels nor rationales matter."""
+        bare = tuple(replace(record, labels=(), rationales={}) for record in self.records)
+        return replace(self, records=bare, label_names=())
+
     def shared_with(self, other: "Dataset", *, pairs: bool = True) -> tuple[Record, ...]:
         """Return the records that are in another data set too.
 
@@ -122,6 +131,30 @@ class Dataset:
             )
         return self._with(kept, f"{LOST}{len(shared)} of {self.split} that are in {other.split} too: {named(shared)}")
 
+    def relabelled(self, names: Mapping[str, str]) -> "Dataset":
+        """Call labels by other names, as a model that was trained on these data may; the map is noted.
+
+        Labels that get the same name become one. The new names come in the order of the old ones, numbers by value.
+
+        Args:
+            names: The new name of every label; one that the split does not have may be among them.
+
+        Raises:
+            SettingError: The map misses a label.
+        """
+        missing = [label for label in self.label_names if label not in names]
+        if missing:
+            more = f" and {len(missing) - MOST_MISSING} more" if len(missing) > MOST_MISSING else ""
+            listed = ", ".join(f"'{quotable(label)}'" for label in missing[:MOST_MISSING])
+            raise SettingError(
+                f"the map of labels misses {listed}{more} of '{quotable(self.name)}' ({quotable(self.split)}); say "
+                f"what every label stands for, e.g. --map-label {quotable(missing[0])}=NAME."
+            )
+        order = dict.fromkeys(names[label] for label in in_order(names))
+        said = ", ".join(f"{quotable(old)} is {quotable(new)}" for old, new in names.items())
+        made = self._with((_relabelled(one, names) for one in self.records), f"labels are renamed: {said}")
+        return replace(made, label_names=tuple(order))
+
     @property
     def losses(self) -> tuple[str, ...]:
         """The notes on what is in the files but not in the records."""
@@ -129,6 +162,21 @@ class Dataset:
 
     def _with(self, records: Iterator[Record] | tuple[Record, ...], note: str) -> "Dataset":
         return replace(self, records=tuple(records), notes=(*self.notes, note))
+
+
+def in_order(labels: Iterable[str]) -> list[str]:
+    """Return labels by their value if they are whole numbers, else by the alphabet."""
+    names = sorted(set(labels))
+    are_numbers = all(name.isascii() and name.isdecimal() and len(name) <= LONGEST_NUMBER for name in names)
+    return sorted(names, key=int) if are_numbers else names
+
+
+def _relabelled(record: Record, names: Mapping[str, str]) -> Record:
+    together: dict[str, list[Rationale]] = {}
+    for label, own in record.rationales.items():
+        together.setdefault(names[label], []).append(own)
+    rationales = {label: own[0] if len(own) == 1 else joined(own, "union") for label, own in together.items()}
+    return replace(record, labels=tuple(dict.fromkeys(names[one] for one in record.labels)), rationales=rationales)
 
 
 def named(records: Sequence[Record]) -> str:

@@ -9,6 +9,9 @@ Layout: one record per line (row), with
 - `rationale`, what people marked for the one label, or `rationales` as `{label: rationale}`;
 - `id` (else the line number), and `split`: where it is there, only rows of the split asked for are read.
 
+`text_column`, `pair_column`, `label_column` and `rationale_column` say how the file calls them (`text_column=review`).
+A file that ends in `.txt` has one text per line, and no labels.
+
 A rationale is a list of spans or a list of marks:
 
 - `[start, end]`; `[part, start, end]` says which text it is in (0 the text, 1 the pair);
@@ -44,11 +47,11 @@ from whylight.core.errors import InputError, unknown
 from whylight.core.rationale import Vote
 from whylight.core.text import Text
 from whylight.data._checks import Flaw, add, label_of, name_of, quotable, visible_text
-from whylight.data._columns import Columns
+from whylight.data._columns import Columns, Named
 from whylight.data._marks import Marks, listed, located, own_words
 from whylight.data._reading import RawRow, Reading
-from whylight.data._tables import ENDINGS, table_rows, unit
-from whylight.data.dataset import LOST, Dataset, Record
+from whylight.data._tables import ENDINGS, LINES, table_rows, unit
+from whylight.data.dataset import LOST, Dataset, Record, in_order
 from whylight.data.registry import corpus
 
 SPLIT_FILES = {"dev": ("dev", "val", "validation", "valid")}
@@ -57,8 +60,6 @@ _NUMBER = r"\d+(?:-of-\d+)?(?:-[0-9a-f-]{6,})?"
 _PART = re.compile(rf"{_NUMBER}|(?P<table>.+?)[-_]{_NUMBER}")
 """How parts are called, endings aside: the table, a number, perhaps of how many, perhaps a hash."""
 _LABELS = {"label", "labels"}
-_LONGEST_NUMBER = 18
-"""Digits of labels that are ordered as numbers."""
 
 
 @corpus(cite="")
@@ -71,14 +72,25 @@ def files(  # noqa: PLR0913  settings, each with its default
     vote: Vote = "majority",
     ignore: str = "",
     unlabelled: bool = False,
+    text_column: str | None = None,
+    pair_column: str | None = None,
+    label_column: str | None = None,
+    rationale_column: str | None = None,
 ) -> Dataset:
-    """A file of one's own: JSON lines, CSV, TSV or Parquet."""
+    """A file of one's own: JSON lines, CSV, TSV or Parquet, or a text per line (.txt)."""
     names = SPLIT_FILES.get(split, (split,))
     parts = [path] if path.is_file() else _files_of_split(path, names)
+    unlabelled = unlabelled or path.suffix == LINES
     marks = Marks(vote, keep_going=invalid == "drop", counts=Counter())
-    columns = Columns(frozenset(form for name in ignore.split(",") for form in (name, name.strip())))
+    columns = Columns(
+        frozenset(form for name in ignore.split(",") for form in (name, name.strip())),
+        Named(text_column, pair_column, label_column, rationale_column),
+        needed=("text",) if unlabelled else ("text", "label"),
+    )
     found = _File(names, columns, marks, unlabelled=unlabelled)
     found.read(parts, reading)
+    if columns.found:  # else no row could be read, and that is what is wrong
+        columns.named.check(columns.found, path)
     if not found.records and found.splits and not found.splits & {*names}:
         where = quotable(path if len(parts) > 1 else parts[0])
         raise unknown(f"split of '{where}'", quotable(split), [quotable(one) for one in sorted(found.splits)[:20]])
@@ -112,7 +124,7 @@ class _File:
         before = 0
         for file in parts:
             line = 0
-            for line, row in table_rows(file, reading):
+            for line, row in table_rows(file, reading, self.columns.named):
                 try:
                     self.take(before + line, self.columns.read(row))
                 except InputError as flaw:
@@ -198,9 +210,7 @@ def example_of(row: RawRow) -> Text:
 
 def label_order(records: Iterable[Record]) -> tuple[str, ...]:
     """Return all labels of some records: by value if they are whole numbers, else by the alphabet."""
-    names = sorted({label for one in records for label in (*one.labels, *one.rationales)})
-    are_numbers = all(name.isascii() and name.isdecimal() and len(name) <= _LONGEST_NUMBER for name in names)
-    return tuple(sorted(names, key=int) if are_numbers else names)
+    return tuple(in_order(label for one in records for label in (*one.labels, *one.rationales)))
 
 
 def _labels(row: RawRow) -> tuple[str, ...]:
@@ -209,5 +219,8 @@ def _labels(row: RawRow) -> tuple[str, ...]:
     if "labels" in row:
         return tuple(dict.fromkeys(map(label_of, listed(row["labels"], "'labels'", '["first", "second"]'))))
     if "label" not in row:
-        raise Flaw("has no 'label' (or 'labels'); the setting unlabelled=true is for texts without one")
+        raise Flaw(
+            "has no 'label' (or 'labels'); --label-column (label_column=) says how it is called, the setting "
+            "unlabelled=true is for texts without one"
+        )
     return (label_of(row["label"]),)

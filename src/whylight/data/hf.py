@@ -1,7 +1,8 @@
 """Data sets of the Hugging Face hub, through the optional `datasets` library.
 
 Path: a name on the hub, or a folder (one that `save_to_disk` wrote, or one with data files). Columns are named by
-settings; the text column is the first of `text`, `sentence`, `premise`, `review` and `content` that there is. A label
+settings, as for files; the text column is the first of `text`, `sentence`, `premise`, `review` and `content` that there
+is, the label column `label`; with `unlabelled=true` no label is read unless its column is named. A label
 column with class names uses these; the label -1 stands for "unlabelled", as in GLUE. No rationale: convert to JSON
 lines for that.
 """
@@ -13,6 +14,7 @@ from typing import Any
 
 from whylight.core.errors import InputError, unknown
 from whylight.data._checks import Flaw, label_of, quotable
+from whylight.data._columns import Named
 from whylight.data._reading import Reading
 from whylight.data.dataset import Dataset, Record
 from whylight.data.files import example_of, label_order
@@ -30,9 +32,10 @@ def hf(  # noqa: PLR0913  settings
     reading: Reading,
     *,
     subset: str | None = None,
-    text: str | None = None,
-    pair: str | None = None,
-    label: str = "label",
+    unlabelled: bool = False,
+    text_column: str | None = None,
+    pair_column: str | None = None,
+    label_column: str | None = None,
 ) -> Dataset:
     """A data set of the Hugging Face hub or in its format."""
     try:
@@ -48,12 +51,12 @@ def hf(  # noqa: PLR0913  settings
         raise unknown(f"split of 'hf:{name}'", split, parts)
     rows = parts[chosen]
     columns = list(rows.column_names)
-    text = text or next((column for column in TEXT_COLUMNS if column in columns), TEXT_COLUMNS[0])
-    for column in (text, label, *([pair] if pair else [])):
-        if column not in columns:
-            raise unknown(f"column of 'hf:{name}'", column, columns)
-    names = getattr(rows.features[label], "names", None)
-    records = tuple(_hub_records(rows, reading, name=Path(f"hf:{name}"), columns=(text, pair, label), names=names))
+    text = text_column or next((column for column in TEXT_COLUMNS if column in columns), TEXT_COLUMNS[0])
+    label = label_column or (None if unlabelled else "label")
+    Named(text, pair_column, label).check(columns, f"hf:{name}")
+    names = None if label is None else getattr(rows.features[label], "names", None)
+    chosen_columns = (text, pair_column, label)
+    records = tuple(_hub_records(rows, reading, name=Path(f"hf:{name}"), columns=chosen_columns, names=names))
     return Dataset(name, split, tuple(names) if names else label_order(records), records)
 
 
@@ -72,14 +75,14 @@ def _hub_records(
     reading: Reading,
     *,
     name: Path,
-    columns: tuple[str, str | None, str],
+    columns: tuple[str, str | None, str | None],
     names: list[str] | None,
 ) -> Iterable[Record]:
     text, pair, label = columns
     for number, row in enumerate(rows):
         try:
             example = example_of({"text": row[text], **({"pair": row[pair]} if pair else {})})
-            record = Record(str(number), example, _gold(row[label], names))
+            record = Record(str(number), example, () if label is None else _gold(row[label], names))
         except Flaw as flaw:
             reading.drop(name, number, flaw, unit="row")
         else:

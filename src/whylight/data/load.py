@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import InputError, SettingError, unknown
-from whylight.core.registry import Setting
+from whylight.core.setting import Setting
 from whylight.data import _reading as bounds
-from whylight.data._checks import quotable
+from whylight.data._checks import Flaw, label_of, quotable
 from whylight.data._reading import Reading
+from whylight.data._tables import ENDINGS
 from whylight.data.dataset import LOST, Dataset
 from whylight.data.registry import CORPORA
 
 ALIASES = {"val": "dev", "valid": "dev", "validation": "dev"}
 """Other names of the split that is called `dev` here, whatever a corpus's own files call it."""
+TABLES = ENDINGS
+"""How files end whose rows are records."""
 BOUNDS = {
     "max_record_bytes": bounds.MAX_RECORD_BYTES,
     "max_file_bytes": bounds.MAX_FILE_BYTES,
@@ -27,7 +30,15 @@ _NAME = re.compile(r"[\w-]{2,}")
 """What a corpus might be called: one letter before a colon is a drive, and a name has neither separator nor ending."""
 
 
-def dataset(spec: str | Path, /, *, split: str = "test", drop_broken: bool = False, **settings: object) -> Dataset:
+def dataset(
+    spec: str | Path,
+    /,
+    *,
+    split: str = "test",
+    drop_broken: bool = False,
+    labels: Mapping[Any, str] | None = None,
+    **settings: object,
+) -> Dataset:
     """Load one split of a corpus.
 
     Args:
@@ -36,11 +47,22 @@ def dataset(spec: str | Path, /, *, split: str = "test", drop_broken: bool = Fal
             table; or `"hf:NAME_OR_FOLDER"`.
         split: `train`, `dev` (also `val`, `validation`), `test`, or what else the corpus has.
         drop_broken: Leave out records that cannot be read, instead of refusing the data; a note counts and names them.
-        **settings: Settings of the corpus, e.g. `rationale="phrases"`; and, for whatever is read from files, the bounds
-            `max_record_bytes`, `max_file_bytes` and `max_expansion` (of packed files).
+        labels: What labels are called in the model, e.g. `{0: "sadness", 1: "joy"}`: a name for every label of the
+            data; one that is missing is refused.
+        **settings: Settings of the corpus, e.g. `rationale="phrases"`, or for a file of one's own
+            `text_column="review"`; and, for whatever is read from files, the bounds `max_record_bytes`,
+            `max_file_bytes` and `max_expansion` (of packed files).
+
+    Example:
+        >>> import whylight as wl
+        >>> data = wl.dataset("planted:", split="dev", labels={"negative": "bad", "positive": "good"})
+        >>> data.label_names
+        ('bad', 'good')
     """
-    name, path = _which(spec)
+    name, path = which_corpus(spec)
     chosen = CORPORA[name]
+    names = None if labels is None else _label_map(labels)
+    _check_columns_are_named(name, settings)
     split = ALIASES.get(split, split)
     splits = chosen.facts["splits"]
     if splits and split not in splits:
@@ -57,7 +79,37 @@ def dataset(spec: str | Path, /, *, split: str = "test", drop_broken: bool = Fal
     if not loaded.records:
         why = f": {reading.named[0]}" if reading.named else ""
         raise InputError(f"there is no record in the split '{quotable(split)}' of '{quotable(str(spec))}'{why}.")
-    return _noted(loaded, reading)
+    return _noted(loaded if names is None else loaded.relabelled(names), reading)
+
+
+def has_setting(spec: str | Path, setting: str) -> bool:
+    """Say whether the corpus that a user names has a setting."""
+    return setting in CORPORA[which_corpus(spec)[0]].settings
+
+
+def _label_map(labels: Mapping[Any, str]) -> dict[str, str]:
+    """Return what each label is to be called, as labels of data are written: numbers by their digits."""
+    found: dict[str, str] = {}
+    for old, new in labels.items() if isinstance(labels, Mapping) else [(labels, None)]:
+        try:
+            key, value = label_of(old), label_of(new)
+        except Flaw:
+            raise SettingError(
+                f"a map of labels says what each is called, e.g. {{2: 'joy'}}, not {quotable(old)}: {quotable(new)}."
+            ) from None
+        if found.setdefault(key, value) != value:
+            raise SettingError(f"the map of labels has two names for '{quotable(key)}': {found[key]}, {value}.")
+    return found
+
+
+def _check_columns_are_named(corpus: str, settings: Mapping[str, object]) -> None:
+    """Refuse names of columns where a corpus has a layout of its own."""
+    named = [one for one in settings if one.endswith("_column") and one not in CORPORA[corpus].settings]
+    if named:
+        takers = ", ".join(name for name in CORPORA.names() if named[0] in CORPORA[name].settings)
+        raise SettingError(
+            f"the corpus '{corpus}' has columns of its own; '{quotable(named[0])}' is for {takers or 'no corpus'}."
+        )
 
 
 def _reading_rules(given: Mapping[str, object]) -> Reading:
@@ -71,7 +123,7 @@ def _reading_rules(given: Mapping[str, object]) -> Reading:
     return Reading(**values)
 
 
-def _which(spec: str | Path) -> tuple[str, Path]:
+def which_corpus(spec: str | Path) -> tuple[str, Path]:
     """Tell the corpus and its path; whatever is not a known name and a colon is a path."""
     text = str(spec)
     there = _exists(text)

@@ -63,7 +63,7 @@ def apply_together(asked: Sequence[tuple[Case, Request]], spec: Spec, settings: 
     views = [view for own in parts for part in own for view in part.views]
     found = spec.function(views, **_resolved(settings, views))
     if len(found) != len(views):
-        raise ModelError(f"'{spec.name}' got {len(views)} views and returned scores of {len(found)}.")
+        raise ModelError(f"'{spec.name}' was given {len(views)} texts and windows and returned scores of {len(found)}.")
     answers = iter(found)
     return [
         _added_up(case, spec, settings, request, [(part, _as_scores(next(answers))) for part in own])

@@ -20,6 +20,7 @@ from whylight.explaining.removing import chosen_removal
 from whylight.models.trial import TEXTS, outcome
 from whylight.views.classifier import Classifier, Dissected, Request, Tried
 from whylight.views.game import Game
+from whylight.views.view import seen_by
 
 _FOUND: MutableMapping[Classifier, dict[str, str | None]] = WeakKeyDictionary()
 """What was found out: by classifier and method, what is wrong, or None."""
@@ -29,7 +30,7 @@ def obstacle(spec: Spec, classifier: Classifier) -> str | None:
     """Return why a method cannot work with a classifier, or None if it can."""
     for view in spec.consumes:
         if view not in classifier.offers:
-            return f"'{spec.name}' consumes a {view.__name__}, which {classifier.kind} cannot provide"
+            return f"'{spec.name}' needs {seen_by(view)}, and {classifier.kind} gives none"
     layers = spec.facts.get("layers")
     if layers is not None and isinstance(classifier, Dissected):
         reason = classifier.layers_obstacle(post_norm=layers == "post_norm")
@@ -71,7 +72,7 @@ def _found_out(spec: Spec, classifier: Tried) -> str | None:
     for view in dict.fromkeys([Game, *spec.consumes]):  # whatever is explained, a game says what is predicted
         reason = classifier.finding(view)
         if reason is not None:
-            return f"'{spec.name}' consumes a {view.__name__}, and {reason}"
+            return f"'{spec.name}' needs {seen_by(view)}, and {reason}"
     if not spec.facts["tried"] and all(view.vouches for view in spec.consumes):
         return None
     reason = outcome(lambda: _miss(spec, classifier))

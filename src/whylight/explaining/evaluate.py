@@ -63,8 +63,8 @@ def measure(  # noqa: PLR0913  every argument but two is optional and named
         elif given.get(kind) is not None:
             evidence.append(given[kind])
         else:
-            argument = "rationale" if kind is Rationale else "other"
-            raise InputError(f"the metric '{metric}' needs a {kind.__name__}: pass {argument}=...")
+            needed = "a rationale: pass rationale" if kind is Rationale else "another explanation: pass other"
+            raise InputError(f"the metric '{metric}' needs {needed}=...")
     values: Floats = spec.function(explanation, *evidence, **share_settings([spec], others)[0])
     return values
 

@@ -20,7 +20,7 @@ from whylight.explaining.case import Case
 from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier, Request, game_of
 from whylight.views.game import Game
-from whylight.views.view import View
+from whylight.views.view import View, seen_by
 
 FLOAT_BYTES = 8
 GRADIENT_BYTES = 2**28
@@ -70,7 +70,7 @@ def view(kind: type[View], classifier: Classifier, encoded: Encoded, request: Re
     """Look at an input in one way, or say that the classifier does not offer it."""
     offer = classifier.offers.get(kind)
     if offer is None:
-        raise IncompatibleError(f"{classifier.kind} cannot provide a {kind.__name__}.")
+        raise IncompatibleError(f"{classifier.kind} gives no {seen_by(kind)}.")
     return offer(encoded, request)
 
 
@@ -95,7 +95,7 @@ def _segments(case: Case, spec: Spec, request: Request) -> Iterator[ViewedPart]:
 
 def _check_cut(spec: Spec, request: Request) -> None:
     if any(kind.joined == "whole" for kind in spec.consumes):
-        raise IncompatibleError(f"'{spec.name}' mixes views that a long text cannot be cut for; use --long segments.")
+        raise IncompatibleError(f"'{spec.name}' cannot be put together from windows of a text; use --long segments.")
     if request.space != "logit":
         raise IncompatibleError(
             f"the score '{request.space}' of a long text is not a sum over its windows; "

@@ -16,6 +16,8 @@ from whylight.views.classifier import Classifier, Layered
 
 LAYER, ALL, REMOVER = "layer", "all", "remover"
 _BRACKETS = re.compile(r"(?P<name>[^\[\]]+)\[(?P<settings>.*)\]", re.DOTALL)
+_OWN_NAME = re.compile(r"[^\[\]@]+")
+"""A method's own name, before its settings and its layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Asked:
     """A method, metric or remover as somebody asked for it.
 
     Attributes:
-        name: What it was asked for by, and what tables call it.
+        name: What tables call it: the full name, with the settings that it was asked for with.
         spec: The plug-in.
         own: Settings that stand in its name.
         remover: What "removed" means to a method that names a remover of its own.
@@ -36,15 +38,22 @@ class Asked:
 
 
 def asked_methods(names: Iterable[str]) -> list[Asked]:
-    """Return the methods of some names, `lime` or `lime[samples=200,seed=1]`, each name once."""
-    return [asked_plugin(name, METHODS) for name in dict.fromkeys(names)]
+    """Return the methods of some names, `lime`, `lime[samples=200,seed=1]` or an alias (`ig`), each method once."""
+    return list({one.name: one for one in (asked_plugin(name, METHODS) for name in names)}.values())
+
+
+def table_name(name: str) -> str:
+    """Return what tables call a method that is asked for: an alias before settings or a layer gives way to its name."""
+    own = _OWN_NAME.match(name)
+    return name if own is None else METHODS.full_name(own.group()) + name[own.end() :]
 
 
 def asked_plugin(name: str, registry: Registry) -> Asked:
     """Return the plug-in that a name stands for, which may carry settings: `NAME[SETTING=VALUE,SETTING=VALUE]`."""
     parts = _BRACKETS.fullmatch(name)
     if parts is None:
-        return Asked(name, registry[name])
+        spec = registry[name]
+        return Asked(spec.name, spec)
     spec, own = registry[parts["name"]], dict[str, str]()
     for pair in _outside_brackets(parts["settings"]):
         setting, equals, value = pair.partition("=")
@@ -57,7 +66,7 @@ def asked_plugin(name: str, registry: Registry) -> Asked:
     for setting in own:
         if setting not in spec.settings:
             raise unknown(f"setting of '{spec.name}'", setting, spec.settings)
-    return Asked(name, spec, own, remover)
+    return Asked(f"{spec.name}[{parts['settings']}]", spec, own, remover)
 
 
 def _outside_brackets(text: str) -> list[str]:
@@ -133,7 +142,7 @@ def share_settings(specs: Sequence[Spec], given: Mapping[str, object]) -> list[d
     Args:
         specs: Methods, metrics or objectives.
         given: Values by `NAME`, for each that has such a setting, if all of these are methods or all are metrics, or by
-            `OWNER.NAME`, for one, before the former.
+            `OWNER.NAME`, for one, before the former; the owner may be an alias.
     """
     return [spec.complete_settings(own) for spec, own in zip(specs, _given_to_each(specs, given), strict=True)]
 
@@ -146,6 +155,7 @@ def _given_to_each(specs: Sequence[Spec], given: Mapping[str, object]) -> list[d
     known = sorted({name for spec in specs for name in spec.settings})
     for name, value in given.items():
         owner, dot, setting = name.rpartition(".")
+        owner = METHODS.full_name(owner) if dot and owner not in by_name else owner
         if not dot:
             if name not in known:
                 raise unknown(f"setting of {' or '.join(map(repr, by_name))}", name, known)

@@ -27,7 +27,14 @@ from whylight.views.layers import Layer
 from whylight.views.trace import TraceView
 
 
-@method(cite="ferrando2022", signed=False, class_specific=False, layers="post_norm")
+@method(
+    cite="ferrando2022",
+    signed=False,
+    cost="2 forward, n^2 products per layer",
+    good_for="seeing how much of each word is left at the head; the same for every label",
+    class_specific=False,
+    layers="post_norm",
+)
 def alti(trace: TraceView, *, layer: int | None = None) -> Floats:
     """Score each word by how much of it is left in what the head reads, by L1 distances."""
     return rolled(trace, contributions, layer=layer)

@@ -46,7 +46,14 @@ RATES: dict[Trainable, float] = {"all": 4e-5, "head": 2e-3}
 FOLDER = "a fitted folder (--set folder=DIR), which `whylight fit aml` makes"
 
 
-@method(cite="barkan2024", signed=False, scores=("probability",), given={"folder": FOLDER})
+@method(
+    cite="barkan2024",
+    signed=False,
+    cost="1 forward, and 1 of a fitted network",
+    good_for="very many texts of one model: one pass each, once a network is fitted",
+    scores=("probability",),
+    given={"folder": FOLDER},
+)
 def aml(
     views: Sequence[AttributedView],
     *,

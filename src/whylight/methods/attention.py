@@ -16,7 +16,13 @@ from whylight.methods._layers import follow, up_to
 from whylight.views.trace import TraceView
 
 
-@method(cite="edin2024", signed=False, class_specific=False)
+@method(
+    cite="edin2024",
+    signed=False,
+    cost="1 forward",
+    good_for="seeing where the model looks, which need not be why it decides",
+    class_specific=False,
+)
 def attention(trace: TraceView, *, layer: int | None = None) -> Floats:
     """Score each word by the attention that the head pays to it."""
     if layer is None:

@@ -16,7 +16,13 @@ from whylight.methods._layers import follow, up_to, with_residual
 from whylight.views.trace import TraceView
 
 
-@method(cite="abnar2020", signed=False, class_specific=False)
+@method(
+    cite="abnar2020",
+    signed=False,
+    cost="1 forward",
+    good_for="seeing which words reach the head through all layers",
+    class_specific=False,
+)
 def attention_rollout(trace: TraceView, *, layer: int | None = None) -> Floats:
     """Score each word by how much attention reaches it through all layers."""
     layers = [with_residual(one) for one in up_to(trace.layers(), layer)]

@@ -11,7 +11,12 @@ from whylight.core.registry import method
 from whylight.views.trace import TraceView
 
 
-@method(cite="edin2024", signed=False)
+@method(
+    cite="edin2024",
+    signed=False,
+    cost="1 forward, 1 backward",
+    good_for="attention that matters to the label, in one pass",
+)
 def attgrad(trace: TraceView) -> Floats:
     """Score each word by its attention and by how much that attention matters to the score."""
     return trace.to_features(trace.shares @ (trace.rows * trace.row_gradient().abs()))

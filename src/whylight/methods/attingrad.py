@@ -15,7 +15,12 @@ from whylight.views.positions import pool
 from whylight.views.trace import TraceView
 
 
-@method(cite="edin2024", signed=False)
+@method(
+    cite="edin2024",
+    signed=False,
+    cost="2 forward, 1 backward",
+    good_for="long texts with many labels, in two passes",
+)
 def attingrad(trace: TraceView, view: GradientView) -> Floats:
     """Score each word by attention times the norm of input x gradient."""
     looked_at = trace.shares @ trace.rows

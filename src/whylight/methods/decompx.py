@@ -47,7 +47,15 @@ BLOCK_BYTES = 2**26
 """Memory for what is worked on at once, where nothing is said."""
 
 
-@method(cite="modarressi2023", signed=True, complete=True, scores=("logit",), layers="any")
+@method(
+    cite="modarressi2023",
+    signed=True,
+    cost="2 forward, n times the products of one",
+    good_for="splitting a logit among the words, layer by layer, biases included",
+    complete=True,
+    scores=("logit",),
+    layers="any",
+)
 def decompx(
     trace: TraceView,
     *,

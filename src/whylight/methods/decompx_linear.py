@@ -30,7 +30,15 @@ TOLERANCE = 1e-3
 ROUNDING = 32
 
 
-@method(cite="modarressi2023", signed=True, complete=True, scores=("logit",), tried=True)
+@method(
+    cite="modarressi2023",
+    signed=True,
+    cost="1 forward, 1 backward",
+    good_for="splitting a logit exactly, also of long texts, in one pass",
+    complete=True,
+    scores=("logit",),
+    tried=True,
+)
 def decompx_linear(view: GradientView, *, source: Level = "embedding_output") -> Scores:
     """Split the logit exactly among the tokens, with attention, norms and slopes held."""
     linear = view.linearise(level=source, rule="frozen")

@@ -17,7 +17,14 @@ from whylight.views.gradient import Baseline, GradientView
 from whylight.views.positions import Pooling
 
 
-@method(cite="shrikumar2017", signed=True, complete=True, tried=True)
+@method(
+    cite="shrikumar2017",
+    signed=True,
+    cost="4 forward, 2 backward",
+    good_for="scores like those of integrated gradients, for far fewer passes",
+    complete=True,
+    tried=True,
+)
 def deeplift(view: GradientView, *, baseline: Baseline = "auto", pooling: Pooling = "sum") -> Scores:
     """Propagate the difference from nothing through the activations."""
     start = view.baseline(baseline)

@@ -25,7 +25,14 @@ from whylight.views.layers import Layer
 from whylight.views.trace import TraceView
 
 
-@method(cite="modarressi2022", signed=False, class_specific=False, layers="post_norm")
+@method(
+    cite="modarressi2022",
+    signed=False,
+    cost="2 forward, n^2 products per layer",
+    good_for="seeing how much of each word is left at the head, by norms; the same for every label",
+    class_specific=False,
+    layers="post_norm",
+)
 def globenc(trace: TraceView, *, layer: int | None = None) -> Floats:
     """Score each word by the norms of what it contributes to the head's position, layer after layer."""
     return rolled(trace, norms, layer=layer)

@@ -18,7 +18,13 @@ from whylight.views.gradient import Baseline, GradientView
 from whylight.views.positions import Pooling
 
 
-@method(cite="erion2021", signed=True, complete=True)
+@method(
+    cite="erion2021",
+    signed=True,
+    cost="52 forward, 50 backward",
+    good_for="integrated gradients that hang less on a single path",
+    complete=True,
+)
 def gradient_shap(
     view: GradientView,
     *,

@@ -12,7 +12,13 @@ from whylight.views.gradient import GradientView
 from whylight.views.positions import Pooling
 
 
-@method(cite="shrikumar2017", signed=True)
+@method(
+    cite="shrikumar2017",
+    signed=True,
+    cost="1 forward, 1 backward",
+    good_for="a quick look at many texts, with signs",
+    aliases=("ixg",),
+)
 def input_x_gradient(view: GradientView, *, pooling: Pooling = "sum") -> Scores:
     """Score each word by its embedding times the gradient there."""
     return view.pooled(view.inputs * view.gradient(), pooling)

@@ -20,7 +20,14 @@ from whylight.views.gradient import Baseline, GradientView
 from whylight.views.positions import Pooling
 
 
-@method(cite="sundararajan2017", signed=True, complete=True)
+@method(
+    cite="sundararajan2017",
+    signed=True,
+    cost="52 forward, 50 backward",
+    good_for="a sound start for models with gradients: signs, and a sum that can be checked",
+    aliases=("ig",),
+    complete=True,
+)
 def integrated_gradients(
     view: GradientView, *, steps: int = 50, baseline: Baseline = "auto", pooling: Pooling = "sum"
 ) -> Scores:

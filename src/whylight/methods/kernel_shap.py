@@ -46,9 +46,16 @@ PAIRS_A_FEATURE = 2
 """Some of all pairs predict the others if they are at least so many."""
 
 
-@method(cite="lundberg2017", signed=True, complete=True)
+@method(
+    cite="lundberg2017",
+    signed=True,
+    cost="≤ 502 forward, or 4 n + 2 where that is more",
+    good_for="any model; words that act together, shared out fairly",
+    aliases=("shap",),
+    complete=True,
+)
 def kernel_shap(game: Game, *, samples: int | None = None, pool: int | None = None, seed: int = 0) -> Scores:
-    """Estimate Shapley values by regression on paired coalitions without repetition."""
+    """Estimate Shapley values by regression on the scores of pairs of texts without some words, none twice."""
     notes: tuple[str, ...] = ()
     if samples is None:
         samples = max(SAMPLES, SAMPLES_A_FEATURE * game.n_features)

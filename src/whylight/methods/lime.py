@@ -35,7 +35,12 @@ SPAN = 4
 LEAST_SHARE, MOST_SHARE = 0.05, 0.13
 
 
-@method(cite="ribeiro2016", signed=True)
+@method(
+    cite="ribeiro2016",
+    signed=True,
+    cost="≤ 501 forward",
+    good_for="any model, with a number of calls that does not grow with the text",
+)
 def lime(
     game: Game,
     *,

@@ -15,7 +15,12 @@ from whylight.core.registry import method
 from whylight.views.game import Game
 
 
-@method(cite="zeiler2014", signed=True)
+@method(
+    cite="zeiler2014",
+    signed=True,
+    cost="n + 1 forward",
+    good_for="a first look at any model, easy to explain to others",
+)
 def occlusion(game: Game, *, window: int = 1) -> Floats:
     """Score each feature by the drop in the target's score without it."""
     if window < 1:

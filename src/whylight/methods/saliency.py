@@ -11,7 +11,12 @@ from whylight.views.gradient import GradientView
 from whylight.views.positions import Pooling
 
 
-@method(cite="simonyan2014", signed=False)
+@method(
+    cite="simonyan2014",
+    signed=False,
+    cost="1 forward, 1 backward",
+    good_for="seeing which words the model is sensitive to, in one pass",
+)
 def saliency(view: GradientView, *, pooling: Pooling = "l2") -> Scores:
     """Score each word by the norm of the gradient at its embedding."""
     return view.pooled(view.gradient(), pooling)

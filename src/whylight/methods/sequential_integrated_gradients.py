@@ -33,7 +33,13 @@ from whylight.views.positions import Pooling
 NODES = (8, 16, 32, 64, 128, 256)
 
 
-@method(cite="enguehard2023", signed=True)
+@method(
+    cite="enguehard2023",
+    signed=True,
+    cost="1 forward per token, and 1",
+    good_for="integrated gradients of each word with all others in place",
+    aliases=("sig",),
+)
 def sequential_integrated_gradients(
     view: GradientView,
     *,

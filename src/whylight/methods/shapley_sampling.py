@@ -14,7 +14,13 @@ from whylight.core.scores import Scores
 from whylight.views.game import Game
 
 
-@method(cite="castro2009", signed=True, complete=True)
+@method(
+    cite="castro2009",
+    signed=True,
+    cost="≤ 25 (n - 1) + 2 forward",
+    good_for="any model; short texts whose words act together",
+    complete=True,
+)
 def shapley_sampling(game: Game, *, permutations: int = 25, seed: int = 0) -> Scores:
     """Average what each feature adds when features arrive in random order."""
     if permutations < 1:

@@ -30,7 +30,13 @@ SIDES: dict[Objective, tuple[int, int]] = {"comp_suff": (1, -1), "comp": (0, -1)
 """How a set counts that is looked at alone, and what is left without it."""
 
 
-@method(cite="zhou2023", signed=True, scores=("probability", *(one for one in SCORE_SPACES if one != "probability")))
+@method(
+    cite="zhou2023",
+    signed=True,
+    cost="≤ 50 n (n + 1) forward, and ≤ 100,000",
+    good_for="the order of words that deletion metrics like best, as a bound for other methods",
+    scores=("probability", *(one for one in SCORE_SPACES if one != "probability")),
+)
 def solvex(game: Game, *, objective: Objective = "comp_suff", beam: int = 50, max_evaluations: int = 100_000) -> Scores:
     """Search the order of features by which comprehensiveness and sufficiency are best."""
     if beam < 1:

@@ -46,7 +46,7 @@ def rows_for(explanation: Explanation, game: Game) -> Floats:
     if scores.shape != (game.n_targets, game.n_features):
         raise SettingError(
             f"the explanation has {scores.shape[0]} targets and {scores.shape[1]} features, "
-            f"the game {game.n_targets} and {game.n_features}."
+            f"and what it is measured on has {game.n_targets} and {game.n_features}."
         )
     return scores
 

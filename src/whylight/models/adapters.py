@@ -42,7 +42,7 @@ def is_adapted(model: object) -> bool:
 
 def merged_copy(model: Any, tokenizer: Any) -> Any:  # noqa: ANN401  a model of peft, a tokenizer
     """Return a plain model that answers as an adapted one does, which stays as it is."""
-    with loading(type(model).__name__):
+    with loading(Path(type(model).__name__)):  # no id of the hub
         return _merge(model, tokenizer)
 
 

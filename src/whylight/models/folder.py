@@ -6,7 +6,9 @@ the `blobs` of the same repository, and those are its own files. The folder itse
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from numbers import Integral
 from pathlib import Path
 from typing import Any, NoReturn
@@ -35,6 +37,8 @@ ATTRIBUTION = "whylight_attribution"
 MOST_LAYERS = 1000
 MOST_LABELS = 5_000_000
 LONGEST_REASON = 300
+HUB_ID = re.compile(r"(?!.*(--|\.\.))[\w][\w.-]{0,95}(/[\w][\w.-]{0,95})?", re.ASCII)
+"""What the hub takes for the id of a model; anything else can only be a folder."""
 
 
 def quoted(path: object) -> str:
@@ -63,9 +67,37 @@ def existing(path: str) -> Path | None:
         found = Path(path).exists()
     except OSError as error:
         raise ModelError(f"cannot read {quoted(path)}: {reason(OSError(error.strerror))}") from None
-    if not found and (Path(path).is_absolute() or Path(path).is_symlink() or path.count("/") > 1 or path[0] in ".~"):
-        raise ModelError(f"there is no folder {quoted(path)}.")
+    if not found and not HUB_ID.fullmatch(path):
+        raise ModelError(f"{no_folder(path)} A hub id has the form owner/name.")
     return Path(path) if found else None
+
+
+def no_folder(path: str) -> str:
+    """Say that there is no folder of a name, and which one may be meant."""
+    name = Path(path).name
+    try:
+        others = sorted(one.name for one in Path(path).parent.iterdir() if one.is_dir())
+    except OSError:  # nor is there one around it
+        others = []
+    close = get_close_matches(name, others, n=1)
+    if not close:
+        return f"there is no folder {quoted(path)}."
+    before = path.rstrip("/").removesuffix(name)
+    return f"there is no folder {quoted(path)}; did you mean {quoted(before + close[0])}?"
+
+
+def cannot_load(path: object, purpose: str, error: BaseException) -> ModelError:
+    """Say that what a user named cannot be loaded; where it is no folder, that may be what is wrong.
+
+    Args:
+        path: A folder, or else the id of a model on the hub.
+        purpose: What it cannot be loaded for, e.g. `"as a text classifier"`.
+        error: What the loaders said.
+    """
+    if not isinstance(path, str) or Path(path).exists():
+        return ModelError(f"cannot load {quoted(path)} {purpose}: {reason(error)}")
+    hub = "As the id of a model on the hub, which has the form owner/name, it"
+    return ModelError(f"{no_folder(path)} {hub} cannot be loaded {purpose} either: {reason(error)}")
 
 
 def check_folder(folder: Path, *, allow_pickle: bool, needs_tokenizer: bool = True, any_task: bool = False) -> None:

@@ -26,6 +26,8 @@ from whylight.views.tokens import NO_FEATURE, TokenBatch, TokenWindow
 
 REMEMBERED = 200_000
 """Rows whose blanks are remembered."""
+_FolderState = tuple[tuple[str, int, int], ...]
+"""Names, sizes and times of files."""
 _FILLERS: MutableMapping[Classifier, dict[str, "MaskedFiller"]] = WeakKeyDictionary()
 
 
@@ -167,17 +169,18 @@ def filler_of(classifier: Classifier, path: str) -> MaskedFiller:
         network = getattr(classifier, "network", None)
         tokenizer = None if network is None else network.tokenizer
         limit = None if network is None else int(network.limit)
-        known[path] = MaskedFiller(_masked(path, _state_of(path)), tokenizer, limit=limit)
+        device = None if network is None else network.model.device
+        known[path] = MaskedFiller(_masked(path, _state_of(path), device), tokenizer, limit=limit)
     return known[path]
 
 
 @lru_cache(maxsize=2)
-def _masked(path: str, state: tuple[tuple[str, int, int], ...]) -> MaskedModel:  # noqa: ARG001  a folder may change
+def _masked(path: str, state: _FolderState, device: torch.device | None) -> MaskedModel:  # noqa: ARG001  a folder may change
     """Read a masked language model once for all classifiers that it stands in front of, such as randomised twins."""
-    return read_masked(path)
+    return read_masked(path, device=device)
 
 
-def _state_of(path: str) -> tuple[tuple[str, int, int], ...]:
+def _state_of(path: str) -> _FolderState:
     """Return names, sizes and times of the files of a folder, which are others once it is written again."""
     folder = existing(path)
     try:

@@ -1,10 +1,9 @@
-"""Loading classifiers: a folder or hub id, a model with its tokenizer, any callable, or the bundled model."""
+"""Loading classifiers: a folder or hub id, a model with its tokenizer, a pipeline, a callable, or the bundled model."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 from transformers import PreTrainedModel
 
@@ -14,8 +13,10 @@ from whylight.models import promises
 from whylight.models.adapters import is_adapted, is_adapter, merged_copy, read_adapter
 from whylight.models.callable import CallableClassifier, TextFunction
 from whylight.models.chunked import ChunkedClassifier
+from whylight.models.devices import AUTO, CPU, check_placed, chosen_device, move
 from whylight.models.encoder import TransformerClassifier
-from whylight.models.folder import quoted, reason
+from whylight.models.folder import quoted
+from whylight.models.pipelines import is_pipeline, unpack
 from whylight.models.reading import find_folder, read_model
 from whylight.views.classifier import Classifier
 
@@ -40,13 +41,16 @@ def load(  # noqa: PLR0913  every argument is optional and named
     Args:
         model: Folder or hub id of a sequence classifier, a loaded model (with `tokenizer`), a function
             `list[str] -> probabilities [texts, labels]` (with `labels`), or nothing for the bundled sentiment model.
-            A folder or model may be an adapter of peft (LoRA), which is merged into a copy of its base.
+            A folder or model may be an adapter of peft (LoRA), which is merged into a copy of its base. A
+            text-classification pipeline of Hugging Face is read as its model and tokenizer.
         tokenizer: The tokenizer of a loaded model.
         labels: Names of the labels; needed for a callable, else they replace the model's own.
         head: `softmax`, `sigmoid` (multi-label) or `binary` (one logit), where the model does not say.
         mask_string: For a callable: what replaces a removed word under the remover `mask`.
         max_tokens: Read at most this many tokens at once, if the model could read more.
-        device: Where a model that is loaded here runs, e.g. `"cuda"`.
+        device: Where a model that is loaded here runs, e.g. `"cuda"`; `"auto"` is an accelerator if there is one, else
+            the CPU, which is also the default. A model that you have placed yourself is never moved: another device
+            than its own is refused.
         allow_pickle: Also load pickled weights (they can run code: only from a source that you trust).
         identity: For a callable: a name by which folders of results know it; give another when the function changes.
 
@@ -65,20 +69,22 @@ def load(  # noqa: PLR0913  every argument is optional and named
     model = _unwrapped(model)
     if identity is not None and not _is_callable(model):
         raise SettingError("identity= is the name of a callable; a model is known by its weights.")
+    if is_pipeline(model):
+        own = unpack(model, tokenizer)
+        head, max_tokens = head or own.head, max_tokens or own.max_tokens
+        return load(own.model, own.tokenizer, labels=names, head=head, max_tokens=max_tokens, device=device)
     if isinstance(model, PreTrainedModel) or is_adapted(model):
-        _refuse_device(device)
-        if tokenizer is None:
-            raise ModelError("a loaded model needs its tokenizer: wl.load(model, tokenizer).")
+        check_placed(model, device)
         plain, name = _given(model, tokenizer)
         return _transformer(plain, tokenizer, identity=name, labels=names, head=head, max_tokens=max_tokens)
     if callable(model):
-        _refuse_device(device)
+        _check_no_device(device)
         return _callable(model, labels=names, head=head, mask_string=mask_string, identity=identity)
     if not isinstance(model, str | Path | None):
         raise ModelError(f"cannot explain a {type(model).__name__}; give a folder, a hub id, a model or a callable.")
-    path = str(BUNDLED) if model in (None, BUNDLED_NAME) else str(model)
+    path, place = str(BUNDLED) if model in (None, BUNDLED_NAME) else str(model), chosen_device(device or CPU)
     loaded, its_tokenizer = _read_either(path, allow_pickle=allow_pickle)
-    _move(loaded, device)
+    move(loaded, place)
     name = BUNDLED_NAME if path == str(BUNDLED) else path
     return _transformer(
         loaded, tokenizer or its_tokenizer, identity=name, labels=names, head=head, max_tokens=max_tokens
@@ -94,23 +100,17 @@ def _listed_names(labels: Iterable[object] | None) -> tuple[str, ...] | None:
 
 def _given(model: Any, tokenizer: Any) -> tuple[Any, str]:  # noqa: ANN401  transformers' or peft's own
     """Return the plain model that a user's object stands for, and what to call it."""
+    if tokenizer is None:
+        raise ModelError("a loaded model needs its tokenizer: wl.load(model, tokenizer).")
     identity = getattr(model.config, "_name_or_path", "") or type(model).__name__
     if not is_adapted(model):
         return model, identity
     return merged_copy(model, tokenizer), f"{identity} with adapter {', '.join(model.active_adapters)}"
 
 
-def _refuse_device(device: str | None) -> None:
-    if device is not None:
-        raise SettingError("device= is for a model that is loaded here; move yours yourself, e.g. model.to('cuda').")
-
-
-def _move(model: Any, device: str | None) -> None:  # noqa: ANN401
-    if device is not None:
-        try:
-            model.to(torch.device(device))
-        except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:  # whatever torch was built with
-            raise SettingError(f"cannot run on the device '{device}': {reason(error)}") from None
+def _check_no_device(device: str | None) -> None:
+    if device not in (None, AUTO):
+        raise SettingError("device= is for a model; a callable runs where it runs.")
 
 
 def _unwrapped(model: object) -> object:
@@ -122,7 +122,9 @@ def _unwrapped(model: object) -> object:
 
 
 def _is_callable(model: object) -> bool:
-    return callable(model) and not isinstance(model, PreTrainedModel) and not is_adapted(model)
+    return (
+        callable(model) and not isinstance(model, PreTrainedModel) and not is_adapted(model) and not is_pipeline(model)
+    )
 
 
 def _callable(

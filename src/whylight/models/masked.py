@@ -16,6 +16,7 @@ from whylight.core.errors import ModelError
 from whylight.models import promises
 from whylight.models.batching import default_token_budget
 from whylight.models.contents import model_contents
+from whylight.models.devices import move
 from whylight.models.folder import check_folder, existing, quoted
 from whylight.models.reading import loading
 from whylight.models.unchanged import unchanged
@@ -126,13 +127,14 @@ def states_at(model: Any, at: tuple[torch.Tensor, torch.Tensor]) -> Iterator[Non
         hook.remove()
 
 
-def read_masked(path: str, *, fresh: bool = False, seed: int = 0) -> MaskedModel:
+def read_masked(path: str, *, fresh: bool = False, seed: int = 0, device: torch.device | None = None) -> MaskedModel:
     """Read a masked language model; one whose head the weights do not fill would fill blanks at random.
 
     Args:
         path: Folder or hub id.
         fresh: Whether an encoder without a head will do, which gets a new one.
         seed: Of that.
+        device: Where it is to run.
     """
     folder = existing(path)
     if folder is not None:
@@ -151,4 +153,6 @@ def read_masked(path: str, *, fresh: bool = False, seed: int = 0) -> MaskedModel
         raise ModelError(
             f"{quoted(path)} is no trained masked language model: its weights lack {lacking}, which would be random."
         )
+    if device is not None:
+        move(model, device)
     return MaskedModel(model, tokenizer, name=path, fresh=bool(absent))

@@ -14,7 +14,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from whylight.core.errors import ModelError, WhylightError
 from whylight.models import networks
-from whylight.models.folder import check_folder, existing, is_failure, quoted, reason
+from whylight.models.folder import cannot_load, check_folder, existing, is_failure
 from whylight.models.load import BUNDLED, BUNDLED_NAME
 from whylight.models.networks import PlmCaForSequenceClassification
 from whylight.models.promises import model_limit
@@ -86,7 +86,7 @@ def prepare(  # noqa: PLR0913  every argument but one is named
         except BaseException as error:  # whatever the loaders raise, it is about what the user named
             if not is_failure(error):
                 raise
-            raise ModelError(f"cannot load {quoted(path)} to train it: {reason(error)}") from error
+            raise cannot_load(path, "to train it", error) from error
     if eager:
         built.set_attn_implementation("eager")
     limit = model_limit(built, tokenizer)

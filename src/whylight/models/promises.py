@@ -28,7 +28,10 @@ UNLIMITED = 1_000_000
 def check_promises(model: Any, tokenizer: Any) -> None:  # noqa: ANN401  transformers' own types
     """Refuse a model or tokenizer that no explanation could be made with."""
     if not getattr(tokenizer, "is_fast", False):
-        raise ModelError(f"the tokenizer '{type(tokenizer).__name__}' gives no character offsets; use a fast one.")
+        raise ModelError(
+            f"the tokenizer '{type(tokenizer).__name__}' does not say where tokens stand in the text; use a fast one, "
+            "e.g. AutoTokenizer.from_pretrained(..., use_fast=True)."
+        )
     if not hasattr(model.config, "id2label") or model.get_output_embeddings() is not None:
         raise ModelError(f"'{type(model).__name__}' is not a sequence classifier.")
     parameters = list(model.parameters())

@@ -25,7 +25,7 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from whylight.core.errors import IncompatibleError, SettingError
-from whylight.core.registry import SEEDS
+from whylight.core.setting import SEEDS
 from whylight.models.holding import held
 from whylight.views.classifier import Classifier
 

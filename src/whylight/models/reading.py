@@ -23,6 +23,7 @@ from whylight.models.folder import (
     ADAPTER_WEIGHTS,
     CONFIG,
     WEIGHT_INDEX,
+    cannot_load,
     check_config,
     check_folder,
     check_index,
@@ -31,7 +32,6 @@ from whylight.models.folder import (
     is_failure,
     quoted,
     read_object,
-    reason,
 )
 from whylight.models.quiet import quiet
 
@@ -124,7 +124,7 @@ def loading(path: object, kind: str = "a text classifier") -> Iterator[None]:
     except BaseException as error:
         if not is_failure(error):
             raise
-        raise ModelError(f"cannot load {quoted(path)} as {kind}: {reason(error)}") from error
+        raise cannot_load(path, f"as {kind}", error) from error
 
 
 def _check_hub(path: str, *, local_files_only: bool) -> None:

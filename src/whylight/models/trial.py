@@ -94,7 +94,7 @@ class Findings:
         if view not in self._found:
             attempt, name = TRIALS.get(view), self._classifier.network.architecture
             wrong = None if attempt is None else outcome(lambda: attempt(self._classifier))
-            self._found[view] = None if wrong is None else f"that of '{name}' is not right: {wrong}"
+            self._found[view] = None if wrong is None else f"those of '{name}' are not right: {wrong}"
         return self._found[view]
 
     @cached_property

@@ -75,6 +75,11 @@ def lines(row: "AnswerRow", _manner: "Manner", _width: int) -> list[Text]:
     return [*made, Text(more, style="dim")] if more else made
 
 
+def above(_explanation: Explanation, _manner: "Manner") -> list[Text]:
+    """Return nothing: every row lists its features."""
+    return []
+
+
 def _feature_entries(row: "AnswerRow", most: int) -> tuple[list[Entry], str]:
     """Return the features in their order, of very many the strongest, and a sentence about the others."""
     explanation, scores = row.explanation, row.explanation.row(row.target)

@@ -51,12 +51,14 @@ class Manner:
         labels: How many labels are explained.
         length: How much there is to read, as the renderer counts it.
         folded: Whether a reader sees the evidence alone at first: an input that is long, once per row, would bury it.
+        once: Whether the input stands above all of its rows, so that they need not show it.
     """
 
     evidence: int
     labels: int
     length: int
     folded: bool
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,8 @@ class Renderer:
             input is small enough for rows below each other.
         style: CSS that its HTML needs, once per page; it may use the names and colours of `style.css`.
         lines: The same in a terminal, with its width; lines that are longer are wrapped.
+        above: The input without scores in a terminal, once for several labels, as far as its manner needs that; nothing
+            where every row shows it.
         layers: One method at several layers as one picture, the first layer first; without it, layers are rows.
         evidence: The evidence for a target as JSON, with the most that is wanted; without it, there is no such thing.
     """
@@ -81,6 +85,7 @@ class Renderer:
     tile: Callable[["AnswerRow", bool], str] = plain.tile
     style: str = plain.STYLE
     lines: Callable[["AnswerRow", Manner, int], Sequence[Text]] = plain.lines
+    above: Callable[[Explanation, Manner], Sequence[Text]] = plain.above
     layers: Callable[[Sequence[Explanation], Target], str] | None = None
     evidence: Callable[[Explanation, Target, int], Sequence[dict[str, Any]]] | None = None
 

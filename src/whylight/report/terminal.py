@@ -1,6 +1,7 @@
 """Explanations in the terminal: coloured where there is colour, complete without it."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from rich.style import Style
 from rich.text import Text
@@ -12,7 +13,7 @@ from whylight.explaining.console import Console
 from whylight.report.cards import SAME, Card, Section, cards
 from whylight.report.colours import STEPS, Palette, shades
 from whylight.report.numbers import Decision
-from whylight.report.renderers import Manner, Noun, common_noun
+from whylight.report.renderers import Manner, Noun, common_noun, renderer_of
 from whylight.report.rows import AnswerRow, Word
 
 LISTED = 48
@@ -45,12 +46,26 @@ def _print_card(card: Card, console: Console, *, place: str) -> None:
     for note in card.notes:
         _print_line(console, Text(f"note: {one_line(note)}", style="dim"), indent=2)
     console.print()
+    above = _above(card)
+    for line in above:
+        _print_line(console, line, indent=2)
+    manner = replace(card.manner, once=bool(above))
+    if above:
+        console.print()
     for section in card.sections:
         if section.label is None and section.decisions:
             labels = ", ".join(f"{one_line(label)} ({_decision(one)})" for label, one in section.decisions)
             _print_line(console, Text(f"labels: {labels}", style="dim"), indent=2)
         for row in section.rows:
-            _print_row(row, section, console, manner=card.manner)
+            _print_row(row, section, console, manner=manner)
+
+
+def _above(card: Card) -> Sequence[Text]:
+    """Return a long input that several labels share, to be printed once for all of them."""
+    if len(card.sections) <= 1:
+        return []
+    first = card.sections[0].rows[0]
+    return renderer_of(first.kind).above(first.explanation, card.manner)
 
 
 def _print_row(row: AnswerRow, section: Section, console: Console, *, manner: Manner) -> None:

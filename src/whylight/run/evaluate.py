@@ -20,7 +20,7 @@ from whylight.run.book import Book, opened
 from whylight.run.control import Control
 from whylight.run.corpus import boundaries_of
 from whylight.run.evaluation import Evaluation
-from whylight.run.one import work_together
+from whylight.run.one import gold_index, work_together
 from whylight.run.plan import Plan, make_plan
 from whylight.views.classifier import Classifier
 
@@ -116,6 +116,8 @@ def answer(
     options = _options(question)
     if options.target == "gold":
         _check_labelled(data, *([] if tune is None else [tune]))
+    for name in dict.fromkeys(label for one in (data, tune) if one for record in one for label in record.labels):
+        gold_index(classifier, name)  # before the work, and not when the first such text comes
     plan = make_plan(
         classifier,
         data,

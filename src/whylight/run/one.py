@@ -138,7 +138,10 @@ def gold_index(classifier: Classifier, name: str) -> int:
         raise InputError(f"the data has the label '{name}', and the model has {len(columns)} labels of that name.")
     if not columns:
         known = ", ".join(classifier.labels.names[:20])
-        raise InputError(f"the data has the label '{name}', which the model does not know; it has {known}.")
+        raise InputError(
+            f"the data has the label '{name}', which the model does not know; it has {known}. If it stands for one of "
+            f"them, say so: --map-label {name}=NAME, in Python wl.dataset(..., labels={{'{name}': ...}})."
+        )
     return columns[0]
 
 

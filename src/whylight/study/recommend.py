@@ -77,11 +77,12 @@ def recommend(
 
     Args:
         classifier: What `wl.load` returned.
-        data: Texts like those to be explained; labels and rationales are not needed.
+        data: Texts like those to be explained; labels and rationales are not looked at.
         budget: Seconds.
         seed: Of the order of texts.
         clock: Where the time comes from.
     """
+    data = data.without_labels()
     if not budget > 0:  # nan is not, either
         raise SettingError(f"the budget must be above 0 seconds, not {budget:g}.")
     if len(data) < FEWEST_TEXTS:  # no budget would help

@@ -19,6 +19,7 @@ from whylight.core.errors import ModelError
 from whylight.training import processes
 from whylight.training.batches import LengthSampler
 from whylight.training.folder import saving
+from whylight.training.placing import uses_cpu
 
 LOGGED = 10
 """Steps between two records of the terms, or an epoch where that is shorter."""
@@ -72,7 +73,7 @@ def arguments(
         per_device_train_batch_size=micro,
         per_device_eval_batch_size=micro,
         gradient_accumulation_steps=parts,
-        use_cpu=not torch.accelerator.is_available(),
+        use_cpu=uses_cpu(),
         seed=recipe.seed,
         eval_strategy="epoch",
         save_strategy="epoch" if kept else "no",

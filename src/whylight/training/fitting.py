@@ -25,7 +25,7 @@ from whylight.core.encoded import Encoded
 from whylight.core.errors import SettingError, unknown
 from whylight.core.inputs import JsonValue
 from whylight.core.labels import Target
-from whylight.core.registry import Setting
+from whylight.core.setting import Setting
 from whylight.core.text import text_of
 from whylight.data.dataset import Dataset
 from whylight.methods._dual_mask import Item, classes_of, terms_of
@@ -168,7 +168,7 @@ class FitTexts:
         request = Request(targets, "probability", removal=self.removal, cache=cache)
         view = self.classifier.offers[AttributedView](encoded, request)
         if not isinstance(view, AttributedView):
-            raise TypeError("what is offered as an AttributedView must be one")
+            raise TypeError("a classifier must offer what it says it does")
         return view
 
 

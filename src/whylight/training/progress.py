@@ -1,6 +1,7 @@
-"""A progress bar for training, with the terms of the loss beside it."""
+"""A progress bar for training, with the terms of the loss beside it; without a terminal, a line every minute."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -9,12 +10,26 @@ from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingC
 from transformers import TrainerCallback
 
 from whylight.core import progress
-from whylight.explaining.console import Console, text_column
+from whylight.explaining import bar
+from whylight.explaining.console import Console, complain, text_column
 
 SHOWN = ("loss", "grad_norm", "learning_rate", "epoch", "step")
 """Logged numbers that are not shown as terms."""
 FIGURES = ("accuracy", "micro_f1", "labels", "rest")
 """Figures of a classifier's validation that are shown."""
+
+
+class EveryMinute:
+    """Writes a line if the last one, or the beginning, is a minute ago: for those who call it often."""
+
+    def __init__(self) -> None:
+        self._said = time.monotonic()
+
+    def say(self, sentence: str) -> None:
+        """Write a sentence to standard error, if it is time."""
+        if time.monotonic() - self._said >= bar.MINUTE:
+            self._said = time.monotonic()
+            complain(f"{sentence}.")
 
 
 class ProgressBar(TrainerCallback):  # type: ignore[misc]  # transformers is untyped for us
@@ -28,21 +43,27 @@ class ProgressBar(TrainerCallback):  # type: ignore[misc]  # transformers is unt
         self._names = names
         self._progress: Progress | None = None
         self._terms = self._validated = ""
+        self._lines = EveryMinute()
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
         """Start the bar."""
+        self._lines = EveryMinute()
         if sys.stderr.isatty() and state.is_world_process_zero:
             columns = ("{task.fields[epoch]}", "{task.fields[terms]}", "{task.fields[validated]}")
             texts = [text_column(one) for one in columns]
-            bar = (texts[0], BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(), *texts[1:])
-            self._progress = Progress(*bar, console=Console(stderr=True), transient=True)
+            shown = (texts[0], BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(), *texts[1:])
+            self._progress = Progress(*shown, console=Console(stderr=True), transient=True)
             self._task = self._progress.add_task("", total=state.max_steps, epoch="", terms="", validated="")
             self._progress.start()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
-        """Move the bar."""
+        """Move the bar, or write a line if the last one is a minute ago."""
+        epoch = f"epoch {state.epoch:.1f}/{args.num_train_epochs:g}"
+        if self._progress is None and state.is_world_process_zero:
+            step = f"step {state.global_step:,} of {state.max_steps:,}"
+            known = (f"training: {epoch}, {step}", self._terms, self._validated)
+            self._lines.say("; ".join(one for one in known if one))
         if self._progress is not None:
-            epoch = f"epoch {state.epoch:.1f}/{args.num_train_epochs:g}"
             self._progress.update(
                 self._task, completed=state.global_step, epoch=epoch, terms=self._terms, validated=self._validated
             )
@@ -79,14 +100,17 @@ class Steps(TrainerCallback):  # type: ignore[misc]  # as above
 
 @contextmanager
 def trial_bar(total: int, *, shown: bool) -> Iterator[Callable[[float], None]]:
-    """Show how many trials are done, if a person is watching."""
+    """Show how many trials are done: as a bar, or without a terminal as a line every minute."""
+    if shown and not sys.stderr.isatty():
+        lines = EveryMinute()
+        yield lambda done: lines.say(f"trial {min(total, int(done) + 1)} of {total}")
+        return
     columns = (
         text_column("trial {task.fields[now]} of {task.total:g}"),
         BarColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    hidden = not (shown and sys.stderr.isatty())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
-        task = bar.add_task("", total=total, now=1)
-        yield lambda done: bar.update(task, completed=done, now=min(total, int(done) + 1))
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown) as drawn:
+        task = drawn.add_task("", total=total, now=1)
+        yield lambda done: drawn.update(task, completed=done, now=min(total, int(done) + 1))

@@ -7,7 +7,8 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from whylight.core.errors import SettingError, unknown
 from whylight.core.inputs import JsonValue, Settings
-from whylight.core.registry import OBJECTIVES, Setting, Spec
+from whylight.core.registry import OBJECTIVES, Spec
+from whylight.core.setting import Setting
 from whylight.explaining.variants import share_settings
 from whylight.training import processes
 

@@ -19,7 +19,8 @@ from transformers import TrainerCallback
 
 from whylight.core.errors import ModelError, SettingError, unknown
 from whylight.core.inputs import JsonValue
-from whylight.core.registry import OBJECTIVES, Setting
+from whylight.core.registry import OBJECTIVES
+from whylight.core.setting import Setting
 from whylight.training.figures import BY_DOCUMENT
 from whylight.training.recipe import Recipe, check_recipe
 from whylight.training.trainer import UNMET

@@ -84,6 +84,7 @@ class AttributedView(View):
         model: The model.
     """
 
+    seen = "gradients of texts with masked tokens"
     joined = "whole"
     removes = True
 

@@ -52,7 +52,7 @@ class Request:
     def removing(self) -> Removal:
         """What "removed" means; a view that needs to know it is refused without."""
         if self.removal is None:
-            raise IncompatibleError("this view removes features, and nobody said what that means.")
+            raise IncompatibleError("words are to be removed, and nobody said what that means; name a remover.")
         return self.removal
 
 

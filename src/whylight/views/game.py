@@ -29,6 +29,7 @@ class Game(View):
         meter: Where passes are counted.
     """
 
+    seen = "answers to texts without some words"
     removes = True
 
     def __init__(

@@ -93,6 +93,7 @@ class GradientView(View):
         all_labels: Looks at the row for every label of the model.
     """
 
+    seen = "gradients"
     joined = "sum"
 
     def __init__(  # noqa: PLR0913  one keyword per fact; there is nothing to group

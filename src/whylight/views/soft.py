@@ -32,6 +32,7 @@ class SoftGame(View):
         positions: Where features stand, `[features, dims]`: what distances are taken of.
     """
 
+    seen = "gradients of texts with faded words"
     joined = "sum"
 
     def __init__(self, view: GradientView, *, remover: str, positions: Floats) -> None:

@@ -137,7 +137,7 @@ def one_window(segment: Encoded) -> TokenWindow:
     """Return the one window of a segment."""
     (window, *others) = segment.windows
     if others or not isinstance(window, TokenWindow):
-        raise IncompatibleError("a differentiable view is of one window of tokens; take a segment of the document.")
+        raise IncompatibleError("gradients are of one window of tokens; explain the text with --long segments.")
     return window
 
 

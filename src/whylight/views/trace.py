@@ -38,6 +38,7 @@ class TraceView(View):
         recorded: Gives what `recorded` returns.
     """
 
+    seen = "attention and inner states"
     joined = "blend"
     vouches = False
 

@@ -19,12 +19,14 @@ class View:
     """A model and an input, looked at in one way; subclasses add what can be seen.
 
     Attributes:
+        seen: What is seen through it, in words of users and in the plural, e.g. `"gradients"`; messages name it so.
         joined: How a document in several windows is put together from such views.
         removes: Whether it looks at the model with features removed, by the remover that is asked for.
         vouches: Whether methods on it work if it is right; else each is tried before it is said to work.
         class_specific: Whether what is seen differs from target to target, whatever a method declares of itself.
     """
 
+    seen: ClassVar[str] = ""
     joined: ClassVar[Joined] = "whole"
     removes: ClassVar[bool] = False
     vouches: ClassVar[bool] = True
@@ -43,8 +45,13 @@ class View:
     @classmethod
     def together(cls, windows: Sequence[Any], encoded: Encoded) -> Self:  # noqa: ARG003  subclasses need it
         """Put views of all windows of a document together to one of the document, if `joined` is `sum`."""
-        raise IncompatibleError(f"a {cls.__name__} of one window says nothing about {len(windows)} of them together.")
+        raise IncompatibleError(f"{seen_by(cls)} of one window say nothing about {len(windows)} of them together.")
 
     def window(self, number: int) -> "View":
         """Return a document's view as a function of one of its windows, if `joined` is `sum`."""
-        raise IncompatibleError(f"a {type(self).__name__} cannot be narrowed to window {number} of a document.")
+        raise IncompatibleError(f"{seen_by(type(self))} cannot be narrowed to window {number} of a document.")
+
+
+def seen_by(kind: type) -> str:
+    """Return what is seen through a kind of view, in words of users; a plug-in's own view may have its name alone."""
+    return str(getattr(kind, "seen", "")) or kind.__name__

@@ -9,9 +9,10 @@ from rich import text as rich_text
 from whylight.core.evidence import evidence, evidence_as_dicts
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
+from whylight.core.printable import clean
 from whylight.core.text import Text, text_of
 from whylight.report.evidence import Ranking, ranking
-from whylight.report.kinds._text_lines import evidence_lines, excerpt, paragraph
+from whylight.report.kinds._text_lines import WHOLE, evidence_lines, excerpt, paragraph
 from whylight.report.layers import picture
 from whylight.report.pieces import few_pieces, pieces_of
 from whylight.report.renderers import Manner, Noun, Renderer, register_renderer
@@ -38,7 +39,7 @@ def text_tile(row: AnswerRow, brief: bool) -> Markup:  # noqa: FBT001  as every 
 def text_lines(row: AnswerRow, manner: Manner, width: int) -> list[rich_text.Text]:
     """Return a row in a terminal: coloured text, and evidence where the text is long or there are several labels."""
     one, made = row.explanation, []
-    for number, pieces in enumerate(pieces_of(one, row.target)):
+    for number, pieces in enumerate(() if manner.once else pieces_of(one, row.target)):
         if _is_pair(one):
             made.append(rich_text.Text("first text" if number == 0 else "second text", style="dim"))
         made.append(paragraph(excerpt(pieces), signed=row.signed))
@@ -46,6 +47,20 @@ def text_lines(row: AnswerRow, manner: Manner, width: int) -> list[rich_text.Tex
     if found is not None and (manner.length > GLANCE or manner.labels > 1):
         made += evidence_lines(found, pair=_is_pair(one), width=width)
     return made
+
+
+def text_above(explanation: Explanation, manner: Manner) -> list[rich_text.Text]:
+    """Return a long text for all of its labels, or only its length if that is more than one reads in a terminal."""
+    if manner.length <= GLANCE or (manner.length > WHOLE and not manner.evidence):
+        return []
+    if manner.length > WHOLE:
+        said = f"{manner.length:,} words; below is what carries each label, and --format html shows all of the text"
+        return [rich_text.Text(said, style="dim")]
+    parts = [rich_text.Text(clean(part)) for part in text_of(explanation.example).parts]
+    if len(parts) == 1:
+        return parts
+    names = (rich_text.Text(name, style="dim") for name in ("first text", "second text"))
+    return [line for pair in zip(names, parts, strict=True) for line in pair]
 
 
 def text_layers(stack: Sequence[Explanation], target: Target) -> Markup:
@@ -78,6 +93,7 @@ TEXTS = Renderer(
     tile=text_tile,
     style="",  # that of every page
     lines=text_lines,
+    above=text_above,
     layers=text_layers,
     evidence=text_evidence,
 )

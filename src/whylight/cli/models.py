@@ -1,0 +1,36 @@
+"""Where the model of a command runs: the option of every command that loads one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from whylight.cli.completion import complete_devices
+
+Device = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        help="Where the model runs: cpu, cuda, cuda:1, ...; auto is an accelerator if there is one, else the CPU. "
+        "[dim]\\[default: cpu][/]",
+        autocompletion=complete_devices,
+    ),
+]
+TrainingDevice = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        help="Where it is trained: cpu, cuda, ...; auto is an accelerator if there is one. [dim]\\[default: auto][/]",
+        autocompletion=complete_devices,
+    ),
+]
+
+
+@contextmanager
+def training_on(device: str | None) -> Iterator[None]:
+    """Let trainings inside the block run on a device; where none is named, on an accelerator if there is one."""
+    from whylight.training.placing import placed  # noqa: PLC0415  torch loads only when it is needed
+
+    with placed(device):
+        yield
