@@ -4,10 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from whylight.core.errors import InputError
-from whylight.explaining.console import Console, say
 
 if TYPE_CHECKING:
     from whylight.store.runs import Stored
@@ -33,36 +31,17 @@ def compare(
 
     whylight compare runs/model-a --method lime --run runs/model-b
     """
-    from whylight.run.agreement import agreement_of, mean_agreement  # noqa: PLC0415  loads only when it is needed
-    from whylight.run.compare import CLEAR, FEWEST_TEXTS, compare as paired, select  # noqa: PLC0415
+    from whylight.report.run_sheets import comparison_sheet  # noqa: PLC0415  loads only when it is needed
+    from whylight.report.sheets import print_sheet  # noqa: PLC0415
+    from whylight.run.agreement import agreement_of, mean_agreement  # noqa: PLC0415
+    from whylight.run.compare import compare as paired, select  # noqa: PLC0415
 
     second = second or (first if other is not None else "random")
     left, right = _scored_run(run), _scored_run(other or run)
     _check_labels(run, left, other or run, right)
     results = paired(select(left.scores, first), select(right.scores, second), seed=seed)
     alike = mean_agreement(agreement_of(left.explanations, right.explanations, first, second))
-    table = Table(title=f"{first} minus {second}", box=None, header_style="bold", pad_edge=False, title_justify="left")
-    for column in ("metric", "difference", "95 % interval", "p", "wins", "texts", "verdict"):
-        table.add_column(column, justify="left" if column == "metric" else "right")
-    for one in results:
-        cell = one.difference
-        table.add_row(
-            f"{one.metric} {'↑' if one.higher_is_better else '↓'}{f' ({one.remover})' if one.remover else ''}",
-            f"{cell.mean:+.3f}",
-            f"[{cell.low:+.3f}, {cell.high:+.3f}]",
-            f"{one.p_value:.4f}",
-            f"{one.wins:.0%}",
-            str(cell.texts),
-            one.standing,
-        )
-    Console().print(table)
-    for name, cell in alike.items():
-        bounds = f"[{cell.low:.3f}, {cell.high:.3f}]"
-        say(f"{name}: {cell.mean:.3f} {bounds} over {cell.texts} texts")
-    say("Paired over texts: bootstrap interval, permutation test; wins = share of texts it is better on.", style="dim")
-    say(
-        f"Verdict: clear where the interval leaves out 0 and p < {CLEAR}, on {FEWEST_TEXTS} texts or more.", style="dim"
-    )
+    print_sheet(comparison_sheet(results, title=f"{first} minus {second}", alike=alike))
 
 
 def _check_labels(run: Path, left: "Stored", other: Path, right: "Stored") -> None:

@@ -6,8 +6,6 @@ import typer
 
 from whylight.cli.data import DropBroken, read_data, say_losses
 from whylight.cli.explain import parse_head
-from whylight.cli.tables import print_table
-from whylight.explaining.console import say
 
 
 def recommend(  # noqa: PLR0913  one parameter an option
@@ -32,16 +30,12 @@ def recommend(  # noqa: PLR0913  one parameter an option
     whylight recommend --model ./my-model --data reviews.jsonl --budget 300
     """
     from whylight.models.load import load  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.report.sheets import print_sheet  # noqa: PLC0415
+    from whylight.report.study_sheets import recommendation_sheet  # noqa: PLC0415
     from whylight.study.recommend import recommend as find  # noqa: PLC0415
 
     records = read_data(data, split=split, settings=data_settings, drop_broken=drop_broken)
     say_losses(records)
     found = find(load(model, head=parse_head(head)), records, budget=budget, seed=seed)
-    if found.rankings:
-        print_table(found.summary, title=f"{records.name} {records.split}, {found.texts} texts")
-    for remover, ranking in found.rankings.items():
-        say(f"best to worst under {remover}: {', '.join(ranking)}")
-    for sentence in found.findings:
-        say(f"- {sentence}")
-    if found.left_out:
-        say(f"- left out for {budget:g} seconds: {', '.join(found.left_out)}.")
+    title = f"{records.name} {records.split}, {found.texts} texts"
+    print_sheet(recommendation_sheet(found, title=title, budget=budget))

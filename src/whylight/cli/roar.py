@@ -1,10 +1,9 @@
 """`whylight roar`: remove what methods call important, and train anew."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from whylight.cli.data import DropBroken
 from whylight.cli.evaluate import DEFAULT_METHODS
@@ -12,16 +11,8 @@ from whylight.cli.explain import parse_head, parse_settings
 from whylight.cli.limits import Budget, MaxMemory
 from whylight.cli.tables import TableFormat, print_records
 from whylight.cli.train import read_texts
-from whylight.explaining.console import Console, complain, say
+from whylight.explaining.console import complain
 
-if TYPE_CHECKING:
-    from whylight.study.retrained import Roar, SeedMean
-
-LEGEND = (
-    "Accuracy of a model that was trained anew on texts without the top words by each method, on validation texts "
-    "without theirs: means over seeds with 95 % t intervals. Differences are taken seed by seed; lower is better. A "
-    "verdict needs 3 seeds, an interval without 0, and p < 0.05 in a two-sample t-test; each line is tested by itself."
-)
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -88,6 +79,8 @@ def roar(  # noqa: PLR0913  one parameter an option
     texts = read_texts(locals())
     from whylight.explaining.options import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
+    from whylight.report.sheets import print_sheet  # noqa: PLC0415
+    from whylight.report.study_sheets import roar_sheet  # noqa: PLC0415
     from whylight.study.roar import SHARES, roar as run  # noqa: PLC0415
 
     found = run(
@@ -114,40 +107,10 @@ def roar(  # noqa: PLR0913  one parameter an option
         complain(f"{note}.")
     if output_format is TableFormat.table:
         sizes = " and ".join(f"{len(one)} of {one.split}" for one in texts)
-        _print_roar(
-            found, title=f"{texts[0].name}, {sizes}; remover {remover}; {seeds} seed{'' if seeds == 1 else 's'}"
-        )
+        title = f"{texts[0].name}, {sizes}; remover {remover}; {seeds} seed{'' if seeds == 1 else 's'}"
+        print_sheet(roar_sheet(found, title=title))
     else:
         print_records(found.records(), output_format)
 
 
 roar.__doc__ = f"{roar.__doc__}\n{EXAMPLES}"
-
-
-def _print_roar(found: "Roar", *, title: str) -> None:
-    table = Table(title=title, box=None, header_style="bold", pad_edge=False, title_justify="left")
-    for name, right in {"share": True, "method": False, "accuracy ↓": True}.items():
-        table.add_column(name, justify="right" if right else "left", overflow="fold")
-    for line in sorted(found.lines, key=lambda line: line.share):
-        table.add_row(f"{line.share:.0%}", line.method, _with_interval(line.accuracy))
-    Console().print(table)
-    if found.comparisons:
-        _print_comparisons(found)
-    say(LEGEND, style="dim")
-
-
-def _print_comparisons(found: "Roar") -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("share", "method", "against", "difference", "p", "verdict"):
-        table.add_column(name, justify="right" if name in ("share", "difference", "p") else "left", overflow="fold")
-    for one in found.comparisons:
-        p_value = "-" if one.p_value is None else f"{one.p_value:.3f}"
-        row = (f"{one.share:.0%}", one.first, one.second, _with_interval(one.difference), p_value, one.standing)
-        table.add_row(*row)
-    Console().print()
-    Console().print(table)
-
-
-def _with_interval(one: "SeedMean") -> str:
-    """Write a mean, and its interval where there are several seeds."""
-    return f"{one.mean:.3f}" if one.low is None else f"{one.mean:.3f} [{one.low:.3f}, {one.high:.3f}]"

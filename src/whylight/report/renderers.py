@@ -71,6 +71,7 @@ class Renderer:
             input is small enough for rows below each other.
         style: CSS that its HTML needs, once per page; it may use the names and colours of `style.css`.
         lines: The same in a terminal, with its width; lines that are longer are wrapped.
+        brief: The input alone on one line, to be known by.
         layers: One method at several layers as one picture, the first layer first; without it, layers are rows.
         evidence: The evidence for a target as JSON, with the most that is wanted; without it, there is no such thing.
     """
@@ -81,6 +82,7 @@ class Renderer:
     tile: Callable[["AnswerRow", bool], str] = plain.tile
     style: str = plain.STYLE
     lines: Callable[["AnswerRow", Manner, int], Sequence[Text]] = plain.lines
+    brief: Callable[[Explanation], str] = plain.brief
     layers: Callable[[Sequence[Explanation], Target], str] | None = None
     evidence: Callable[[Explanation, Target, int], Sequence[dict[str, Any]]] | None = None
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from whylight.core import showing
 from whylight.core.errors import InputError, LimitError, SettingError
 from whylight.core.limits import limited
 from whylight.core.registry import METHODS, Spec
@@ -53,6 +54,11 @@ class Recommendation:
     rankings: dict[str, list[str]]
     left_out: tuple[str, ...]
     findings: tuple[str, ...]
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
 
 def recommend(

@@ -48,6 +48,11 @@ def text_lines(row: AnswerRow, manner: Manner, width: int) -> list[rich_text.Tex
     return made
 
 
+def text_brief(explanation: Explanation) -> str:
+    """Return the text in quotation marks; of a pair, both."""
+    return " / ".join(f'"{part}"' for part in text_of(explanation.example).parts)
+
+
 def text_layers(stack: Sequence[Explanation], target: Target) -> Markup:
     """Return the layers of a method above the words."""
     return macro("text.html", "layers", picture(stack, target), _is_pair(stack[0]))
@@ -78,6 +83,7 @@ TEXTS = Renderer(
     tile=text_tile,
     style="",  # that of every page
     lines=text_lines,
+    brief=text_brief,
     layers=text_layers,
     evidence=text_evidence,
 )
