@@ -48,7 +48,8 @@ def test_the_picture_has_a_row_a_layer_the_last_on_top_and_the_words_below() -> 
     (block,) = picture.blocks
     assert block.words == ("a", "good", "film")
     assert [band.layer for band in block.bands] == [2, 1]
-    assert [[cell.step for cell in band.cells] for band in block.bands] == [[5, 2, -10], [5, -10, 0]]
+    assert [[cell.step for cell in band.cells] for band in block.bands] == [[5, 2, -10], [1, -2, 0]]  # one scale
+    assert [[cell.own for cell in band.cells] for band in block.bands] == [[5, 2, -10], [5, -10, 0]]
     assert block.bands[0].cells[2].tip == "film · layer 2 · -1"
     assert [band.peak for band in block.bands] == ["-1.00", "-0.200"]
     assert picture.strongest[1] == (1, (("good", "-0.200"), ("a", "+0.100")))
@@ -97,8 +98,9 @@ def test_the_page_escapes_what_the_user_wrote_and_says_it_in_words_too() -> None
     assert "49" not in re.sub(r"<style>.*</style>", "", html, flags=re.DOTALL)
     said = [str(attrs["aria-label"]) for _, attrs in tags if attrs.get("role") == "img"]
     assert said == [
-        f"Scores of decompx by layer and word, part {number} of 2, layer 2 on top. "
+        f"Scores of decompx by layer and word{scaled}, part {number} of 2, layer 2 on top. "
         "The strongest words of each layer are listed below."
+        for scaled in ("", ", each layer on its own scale")
         for number in (1, 2)
     ]
     assert "film · layer 2 · +0.3" in {attrs.get("title") for _, attrs in tags}

@@ -12,10 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from whylight.core.errors import WhylightError
-from whylight.core.explanation import Explanation, Provenance
+from whylight.core.explanation import Explanation, Explanations, Provenance
 from whylight.core.text import Span, Text
 
 if TYPE_CHECKING:
+    from whylight import plot
     from whylight.data.load import dataset
     from whylight.explaining.compatible import compatible
     from whylight.explaining.evaluate import measure
@@ -35,6 +36,7 @@ __version__ = "0.2.0.dev0"
 __all__ = [
     "Example",
     "Explanation",
+    "Explanations",
     "Options",
     "Provenance",
     "Span",
@@ -49,6 +51,7 @@ __all__ = [
     "fit_mlm",
     "load",
     "measure",
+    "plot",
     "recipe",
     "roar",
     "sanity_check",
@@ -66,6 +69,7 @@ _LAZY = {
     "fit_mlm": "whylight.training.fit_mlm",
     "load": "whylight.models.load",
     "measure": "whylight.explaining.evaluate",
+    "plot": "whylight.plot",
     "recipe": "whylight.training.recipe",
     "roar": "whylight.study.roar",
     "sanity_check": "whylight.study.sanity",
@@ -79,18 +83,11 @@ Example = Text
 def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever the name stands for
     if name not in _LAZY:
         raise AttributeError(f"module 'whylight' has no attribute '{name}'")
-    value = getattr(import_module(_LAZY[name]), name)
+    module = import_module(_LAZY[name])
+    value = module if name == "plot" else getattr(module, name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-def _html(explanation: Explanation) -> str:
-    page = import_module("whylight.report.page")
-    return str(page.fragment([explanation]))
-
-
-Explanation.html_renderer = _html

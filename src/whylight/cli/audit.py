@@ -3,7 +3,7 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,10 +23,7 @@ from whylight.cli.data import (
 from whylight.cli.models import Device
 from whylight.cli.settings import parse_head, parse_settings
 from whylight.core.printable import to_json
-from whylight.explaining.console import put, say, say_written
-
-if TYPE_CHECKING:
-    from whylight.study.audit import Audit
+from whylight.explaining.console import put, say_written
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -89,6 +86,8 @@ def audit(  # noqa: PLR0913  one parameter an option
     from whylight.models.load import load  # noqa: PLC0415  torch loads only when it is needed
     from whylight.report.audit_page import audit_page  # noqa: PLC0415
     from whylight.report.page import write_page  # noqa: PLC0415
+    from whylight.report.sheets import print_sheet  # noqa: PLC0415
+    from whylight.report.study_sheets import audit_sheet  # noqa: PLC0415
     from whylight.store.files import check_place  # noqa: PLC0415
     from whylight.study.audit import audit as find  # noqa: PLC0415
 
@@ -114,20 +113,7 @@ def audit(  # noqa: PLR0913  one parameter an option
     if as_json:
         put(f"{to_json({**found.to_dict(), 'command': command})}\n")
     else:
-        _say(found)
+        print_sheet(audit_sheet(found))
 
 
 audit.__doc__ = f"{audit.__doc__}\n{EXAMPLES}"
-
-
-def _say(found: "Audit") -> None:
-    for verdict in found.verdicts:
-        texts = found.figures[verdict.analysis].texts
-        say(f"{verdict.analysis} ({texts} text{'' if texts == 1 else 's'}): {verdict.answer}", style="bold")
-        for sentence in verdict.sentences:
-            say(f"- {sentence}")
-    for one in found.left_out:
-        say(f"left out: {one.name}; {one.reason}.")
-    say(f"recommendation: {found.recommendation.certainty}", style="bold")
-    for sentence in found.recommendation.sentences:
-        say(f"- {sentence}")

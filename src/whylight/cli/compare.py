@@ -6,13 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from whylight.cli.completion import complete_methods
-from whylight.cli.tables import print_columns
 from whylight.core.errors import InputError
-from whylight.explaining.console import say
-from whylight.report.layout import Column
 
 if TYPE_CHECKING:
-    from whylight.run.compare import Comparison
     from whylight.store.runs import Stored
 
 
@@ -41,8 +37,10 @@ def compare(
 
     whylight compare runs/model-a --method lime --run runs/model-b
     """
-    from whylight.run.agreement import agreement_of, mean_agreement  # noqa: PLC0415  loads only when it is needed
-    from whylight.run.compare import CLEAR, FEWEST_TEXTS, compare as paired, select  # noqa: PLC0415
+    from whylight.report.run_sheets import comparison_sheet  # noqa: PLC0415  loads only when it is needed
+    from whylight.report.sheets import print_sheet  # noqa: PLC0415
+    from whylight.run.agreement import agreement_of, mean_agreement  # noqa: PLC0415
+    from whylight.run.compare import compare as paired, select  # noqa: PLC0415
 
     second = second or (first if other is not None else "random")
     left, right = _scored_run(run), _scored_run(other or run)
@@ -50,29 +48,7 @@ def compare(
     _check_labels(run, left, other or run, right)
     results = paired(select(left.scores, first), select(right.scores, second), seed=seed)
     alike = mean_agreement(agreement_of(left.explanations, right.explanations, first, second))
-    rows = [_compared_row(one) for one in results]
-    names = ("difference", "95 % interval", "p", "wins", "texts", "verdict")
-    print_columns([Column("metric", "key"), *map(Column, names)], rows, title=f"{first} minus {second}")
-    for name, cell in alike.items():
-        bounds = f"[{cell.low:.3f}, {cell.high:.3f}]"
-        say(f"{name}: {cell.mean:.3f} {bounds} over {cell.texts} texts")
-    say("Paired over texts: bootstrap interval, permutation test; wins = share of texts it is better on.", style="dim")
-    say(
-        f"Verdict: clear where the interval leaves out 0 and p < {CLEAR}, on {FEWEST_TEXTS} texts or more.", style="dim"
-    )
-
-
-def _compared_row(one: "Comparison") -> list[str]:
-    cell = one.difference
-    return [
-        f"{one.metric} {'↑' if one.higher_is_better else '↓'}{f' ({one.remover})' if one.remover else ''}",
-        f"{cell.mean:+.3f}",
-        f"[{cell.low:+.3f}, {cell.high:+.3f}]",
-        f"{one.p_value:.4f}",
-        f"{one.wins:.0%}",
-        str(cell.texts),
-        one.standing,
-    ]
+    print_sheet(comparison_sheet(results, title=f"{first} minus {second}", alike=alike))
 
 
 def _stored_name(run: "Stored", name: str) -> str:

@@ -23,7 +23,7 @@ from whylight.cli.limits import Budget, MaxMemory
 from whylight.cli.models import Device
 from whylight.cli.names import Methods
 from whylight.cli.settings import parse_head, parse_settings
-from whylight.cli.tables import TableFormat, print_evaluation, print_records, print_several
+from whylight.cli.tables import TableFormat, print_records
 from whylight.core.limits import limited
 from whylight.explaining.console import complain, say_written
 
@@ -140,6 +140,8 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     options = locals()
     from whylight.explaining.options import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
+    from whylight.report.run_sheets import evaluation_sheet, several_sheet  # noqa: PLC0415
+    from whylight.report.sheets import print_sheet  # noqa: PLC0415
     from whylight.run.control import Control  # noqa: PLC0415
     from whylight.run.evaluate import Question, answer  # noqa: PLC0415
     from whylight.study.several import evaluate_several, model_names  # noqa: PLC0415
@@ -174,7 +176,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         with limited(budget=budget, max_memory=max_memory):
             several = evaluate_several(opened, records, question, seeds=seeds, out=out)
         if output_format is TableFormat.table:
-            print_several(several, title=title)
+            print_sheet(several_sheet(several, title=title))
         else:
             print_records(several.records(), output_format)
         _say_folder(out)
@@ -183,7 +185,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     with limited(budget=budget, max_memory=max_memory):
         found = answer(classifier, records, question, out=out, progress=True)
     if output_format is TableFormat.table:
-        print_evaluation(found, title=title, by_outcome=by_outcome)
+        print_sheet(evaluation_sheet(found, title=title, by_outcome=by_outcome))
     else:
         print_records(found.records(), output_format)
     _say_folder(out)

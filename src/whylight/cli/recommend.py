@@ -18,8 +18,6 @@ from whylight.cli.data import (
 )
 from whylight.cli.models import Device
 from whylight.cli.settings import parse_head
-from whylight.cli.tables import print_table
-from whylight.explaining.console import say
 
 
 def recommend(  # noqa: PLR0913  one parameter an option
@@ -53,18 +51,12 @@ def recommend(  # noqa: PLR0913  one parameter an option
     """
     options = locals()
     from whylight.models.load import load  # noqa: PLC0415  torch loads only when it is needed
-    from whylight.study.recommend import HOW, recommend as find  # noqa: PLC0415
+    from whylight.report.sheets import print_sheet  # noqa: PLC0415
+    from whylight.report.study_sheets import recommendation_sheet  # noqa: PLC0415
+    from whylight.study.recommend import recommend as find  # noqa: PLC0415
 
     records = read_data(data, split=split, options=options, labelled=False)
     say_losses(records)
     found = find(load(model, head=parse_head(head), device=device), records, budget=budget, seed=seed)
-    if found.rankings:
-        print_table(found.summary, title=f"{records.name} {records.split}, {found.texts} texts")
-    for remover, ranks in found.ranks.items():
-        say(f"best to worst under {remover}: {', '.join(f'{rank}. {name}' for name, rank in ranks.items())}")
-    if found.ranks:
-        say(f"{HOW}.", style="dim")
-    if found.left_out:
-        say(f"- left out for {budget:g} seconds: {', '.join(found.left_out)}.")
-    for sentence in found.findings:
-        say(f"- {sentence}")
+    title = f"{records.name} {records.split}, {found.texts} texts"
+    print_sheet(recommendation_sheet(found, title=title, budget=budget))

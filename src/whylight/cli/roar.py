@@ -1,7 +1,7 @@
 """`whylight roar`: remove what methods call important, and train anew."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -21,19 +21,10 @@ from whylight.cli.limits import Budget, MaxMemory
 from whylight.cli.models import Device, training_on
 from whylight.cli.names import Methods
 from whylight.cli.settings import parse_head, parse_settings
-from whylight.cli.tables import TableFormat, print_columns, print_records
+from whylight.cli.tables import TableFormat, print_records
 from whylight.cli.train import read_texts
-from whylight.explaining.console import complain, say, say_written
-from whylight.report.layout import Column
+from whylight.explaining.console import complain, say_written
 
-if TYPE_CHECKING:
-    from whylight.study.retrained import Roar, SeedMean
-
-LEGEND = (
-    "Accuracy of a model that was trained anew on texts without the top words by each method, on validation texts "
-    "without theirs: means over seeds with 95 % t intervals. Differences are taken seed by seed; lower is better. A "
-    "verdict needs 3 seeds, an interval without 0, and p < 0.05 in a two-sample t-test; each line is tested by itself."
-)
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -110,6 +101,8 @@ def roar(  # noqa: PLR0913  one parameter an option
     texts = read_texts(locals())
     from whylight.explaining.options import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
+    from whylight.report.sheets import print_sheet  # noqa: PLC0415
+    from whylight.report.study_sheets import roar_sheet  # noqa: PLC0415
     from whylight.study.roar import SHARES, roar as run  # noqa: PLC0415
 
     with training_on(device):
@@ -138,38 +131,10 @@ def roar(  # noqa: PLR0913  one parameter an option
         complain(f"{note}.")
     if output_format is TableFormat.table:
         sizes = " and ".join(f"{len(one)} of {one.split}" for one in texts)
-        _print_roar(
-            found, title=f"{texts[0].name}, {sizes}; remover {remover}; {seeds} seed{'' if seeds == 1 else 's'}"
-        )
+        title = f"{texts[0].name}, {sizes}; remover {remover}; {seeds} seed{'' if seeds == 1 else 's'}"
+        print_sheet(roar_sheet(found, title=title))
     else:
         print_records(found.records(), output_format)
 
 
 roar.__doc__ = f"{roar.__doc__}\n{EXAMPLES}"
-
-
-def _print_roar(found: "Roar", *, title: str) -> None:
-    lines = sorted(found.lines, key=lambda line: line.share)
-    rows = [[f"{line.share:.0%}", line.method, _with_interval(line.accuracy)] for line in lines]
-    print_columns([*_keys("share", "method"), Column("accuracy ↓")], rows, title=title)
-    if found.comparisons:
-        say("")
-        _print_comparisons(found)
-    say(LEGEND, style="dim")
-
-
-def _print_comparisons(found: "Roar") -> None:
-    rows = []
-    for one in found.comparisons:
-        p_value = "-" if one.p_value is None else f"{one.p_value:.3f}"
-        rows.append([f"{one.share:.0%}", one.first, one.second, _with_interval(one.difference), p_value, one.standing])
-    print_columns([*_keys("share", "method", "against"), *map(Column, ("difference", "p", "verdict"))], rows)
-
-
-def _keys(*names: str) -> list[Column]:
-    return [Column(name, "key") for name in names]
-
-
-def _with_interval(one: "SeedMean") -> str:
-    """Write a mean, and its interval where there are several seeds."""
-    return f"{one.mean:.3f}" if one.low is None else f"{one.mean:.3f} [{one.low:.3f}, {one.high:.3f}]"

@@ -1,6 +1,6 @@
 """`whylight sanity`: do explanations change when the model forgets what it has learnt?"""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -22,24 +22,11 @@ from whylight.cli.limits import Budget, MaxMemory
 from whylight.cli.models import Device
 from whylight.cli.names import Methods
 from whylight.cli.settings import parse_head, parse_settings
-from whylight.cli.tables import TableFormat, print_columns, print_records, with_interval
-from whylight.explaining.console import say
-from whylight.report.layout import Column
-
-if TYPE_CHECKING:
-    from whylight.study.sanity import SanitySummary
+from whylight.cli.tables import TableFormat, print_records
 
 Initialiser = Literal["library", "xavier"]
 Explained = Literal["untouched", "randomised"]
 """As in `study/sanity.py`, which needs torch."""
-DIRECTIONS = {"sign_change": "↑", "mean_change": "↑", "spearman": "→0"}
-"""Where a method goes that notices the new weights."""
-LEGEND = (
-    "Explanations of the model beside those of the same model with new weights in all levels down to this one; means "
-    "over texts with 95 % bootstrap intervals. ↑ and →0 say where a method goes that notices; random never looks at "
-    "the model, and so does not change. flips: texts that get another label. Intervals leave out the luck of the "
-    "draws: compare methods within a level."
-)
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -101,6 +88,8 @@ def sanity(  # noqa: PLR0913  one parameter an option
     options = locals()
     from whylight.explaining.options import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
+    from whylight.report.sheets import print_sheet  # noqa: PLC0415
+    from whylight.report.study_sheets import sanity_sheet  # noqa: PLC0415
     from whylight.study.sanity import sanity_check  # noqa: PLC0415
 
     records = read_data(data, split=split, options=options, labelled=False)
@@ -121,22 +110,10 @@ def sanity(  # noqa: PLR0913  one parameter an option
         settings=parse_settings(settings or []),
     )
     if output_format is TableFormat.table:
-        _print(found, title=f"{records.name} {records.split}, {len(records)} texts, {draws} draws of weights")
+        title = f"{records.name} {records.split}, {len(records)} texts, {draws} draws of weights"
+        print_sheet(sanity_sheet(found, title=title))
     else:
         print_records(found.records(), output_format)
 
 
 sanity.__doc__ = f"{sanity.__doc__}\n{EXAMPLES}"
-
-
-def _print(found: "SanitySummary", *, title: str) -> None:
-    flips = {level.name: f"{level.flips.mean:.0%}" for level in found.levels}
-    rows = [
-        [line.level, flips[line.level], line.method]
-        + [with_interval(line.cells.get(name), digits=2) for name in DIRECTIONS]
-        for line in found.lines
-    ]
-    keys = [Column(name, "key") for name in ("level", "flips", "method")]
-    figures = [Column(f"{name} {direction}") for name, direction in DIRECTIONS.items()]
-    print_columns([*keys, *figures], rows, title=title, grouped=True)
-    say(LEGEND, style="dim")

@@ -1,19 +1,17 @@
 """The result: scores for places of an input, with the receipt that says how they came about."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from whylight.core import printable
+from whylight.core import printable, showing
 from whylight.core.arrays import Floats
 from whylight.core.errors import WhylightError
 from whylight.core.inputs import Input, Settings, kind_named, named_numbers, numbers_of, place_of
 from whylight.core.labels import Target
-
-if TYPE_CHECKING:
-    import pandas as pd
+from whylight.core.series import Series
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +90,12 @@ class Explanation:
     targets: tuple[Target, ...]
     scores: Floats
     prediction: Prediction
-    provenance: Provenance = field(repr=False)
+    provenance: Provenance
 
-    html_renderer: ClassVar[Callable[["Explanation"], str] | None] = None
-    """Set by the package, because rendering lives in a layer above this one."""
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
     @property
     def spans(self) -> tuple[Any, ...]:
@@ -113,7 +113,7 @@ class Explanation:
         Args:
             target: A label or index among the explained ones; may be left out when there is only one.
         """
-        row = self.row(self._one(target))
+        row = self.row(self.the_target(target))
         return [(self.example.show(place), float(value)) for place, value in zip(self.places, row, strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -155,24 +155,8 @@ class Explanation:
         """Return JSON lines, one object for each target."""
         return "\n".join(printable.to_json(one) for one in self.to_dicts())
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return a pandas frame with one row for each target and feature."""
-        try:
-            import pandas as pd  # noqa: PLC0415  an optional dependency, needed here alone
-        except ImportError:
-            raise WhylightError("to_frame needs pandas: pip install 'whylight[frame]'.") from None
-        return pd.DataFrame(
-            [
-                {"method": one["method"], "target": one["target"]["label"], **feature}
-                for one in self.to_dicts()
-                for feature in one["features"]
-            ]
-        )
-
-    def _repr_html_(self) -> str | None:
-        return None if self.html_renderer is None else self.html_renderer()
-
-    def _one(self, target: str | int | None) -> Target:
+    def the_target(self, target: str | int | None) -> Target:
+        """Return the target of a label or index among the explained ones; None is the only one."""
         if target is None and len(self.targets) == 1:
             return self.targets[0]
         named = [one for one in self.targets if one.label == target]
@@ -217,6 +201,12 @@ class Explanation:
             "backward_passes": receipt.backward_passes,
             "notes": list(receipt.notes),
         }
+
+
+class Explanations(Series[Explanation]):
+    """Several explanations, as a list: of several texts, by several methods, or at several layers."""
+
+    __slots__ = ()
 
 
 def _plain(record: Prediction | Provenance) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from whylight.core import showing
 from whylight.core.errors import InputError, SettingError
 from whylight.core.identity import digest
 from whylight.core.inputs import Input, JsonValue, numbers_of
@@ -57,6 +58,11 @@ class Dataset:
     records: tuple[Record, ...]
     multi_label: bool = False
     notes: tuple[str, ...] = ()
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
     def __len__(self) -> int:
         return len(self.records)

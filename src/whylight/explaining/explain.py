@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 from whylight.core.errors import SettingError
-from whylight.core.explanation import Explanation
+from whylight.core.explanation import Explanation, Explanations
 from whylight.core.inputs import Input
 from whylight.core.interruption import Interrupted
 from whylight.core.labels import TargetSpec
@@ -36,7 +36,7 @@ def explain(
     target: TargetSpec = ...,
     layer: Literal["all"],
     **options: Any,  # noqa: ANN401  as below
-) -> list[Explanation]: ...
+) -> Explanations: ...
 
 
 @overload
@@ -58,7 +58,7 @@ def explain(
     method: str | Sequence[str] | None = None,
     target: TargetSpec = ...,
     **options: Any,  # noqa: ANN401
-) -> list[Explanation]: ...
+) -> Explanations: ...
 
 
 def explain(  # noqa: PLR0913  the public call: every argument but two is optional and named
@@ -76,7 +76,7 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
     budget: float | None = None,
     max_memory: str | None = None,
     **settings: object,
-) -> Explanation | list[Explanation]:
+) -> Explanation | Explanations:
     """Say which words made a classifier decide.
 
     Args:
@@ -122,7 +122,7 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
         except Interrupted as stopped:
             explanations = stopped.found
     one = single and (method is None or isinstance(method, str)) and not asks_for_layers(names or (), settings)
-    return explanations[0] if one else explanations
+    return explanations[0] if one else Explanations(explanations)
 
 
 def explain_all(

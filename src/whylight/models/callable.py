@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from whylight.core import showing
 from whylight.core.arrays import Floats
 from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import IncompatibleError, InputError, ModelError
@@ -46,6 +47,11 @@ class CallableClassifier:
     kind = "a callable"
     reads = Text.kind
     score_spaces: tuple[ScoreSpace, ...] = ("probability", "log_odds", "log_probability")
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from whylight.core import showing
 from whylight.core.arrays import Floats
 from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
@@ -58,6 +59,11 @@ class ChunkedClassifier:
     kind = "a PLM-CA classifier"
     reads = Text.kind
     score_spaces: tuple[ScoreSpace, ...] = SCORE_SPACES
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
     def __init__(self, model: Any, tokenizer: Any, *, labels: Labels, identity: str, limit: int) -> None:  # noqa: ANN401
         self.network = TokenNetwork(model, tokenizer, limit=limit)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from whylight.core import showing
 from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import IncompatibleError
@@ -54,6 +55,11 @@ class TransformerClassifier:
     kind = "a Hugging Face classifier"
     reads = Text.kind
     score_spaces: tuple[ScoreSpace, ...] = SCORE_SPACES
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
     def __init__(self, model: Any, tokenizer: Any, *, labels: Labels, identity: str, limit: int) -> None:  # noqa: ANN401
         self.network = TokenNetwork(model, tokenizer, limit=limit)

@@ -80,7 +80,7 @@ def cards(explanations: Sequence[Explanation], *, evidence: int = SPANS) -> list
 
 
 def _card(group: list[Explanation], evidence: int) -> Card:
-    first, captions = group[0], _captions(group)
+    first, captions = group[0], captions_of(group)
     prediction, sections = first.prediction, _sections(group, captions)
     return Card(
         noun=renderer_of(first.example.kind).noun,
@@ -130,7 +130,7 @@ def _sections(group: list[Explanation], captions: list[str]) -> list[Section]:
     return sections
 
 
-def _captions(group: list[Explanation]) -> list[str]:
+def captions_of(group: Sequence[Explanation]) -> list[str]:
     """Say for each explanation what tells it from the others of the same method."""
     facts = [_settings(one) for one in group]
     captions = []

@@ -1,7 +1,8 @@
 """Explanations of one text at several layers as a picture: a row per layer, the last on top, and a column per word.
 
-Words stand below the first layer, where they enter the model, and wrap into blocks as a text does. Each layer is
-coloured by its own strongest word, as every row of a report is; that word's score stands beside the layer.
+Words stand below the first layer, where they enter the model, and wrap into blocks as a text does. All layers have one
+scale, so that a layer in which nothing is strong looks so; coloured by its own strongest word each, they are drawn once
+more, folded. That word's score stands beside the layer.
 """
 
 import unicodedata
@@ -36,15 +37,16 @@ _TIP = 60
 
 @dataclass(frozen=True, slots=True)
 class ShadedCell:
-    """A word at a layer: its shade step, and its score in words."""
+    """A word at a layer: its shade step on the scale of all layers and on that of its own, and its score in words."""
 
     step: int
+    own: int
     tip: str
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A layer of a block: its number, the score that has the full colour, and a cell per word."""
+    """A layer of a block: its number, its strongest score, and a cell per word."""
 
     layer: int
     peak: str
@@ -100,8 +102,12 @@ def picture(stack: Sequence[Explanation], target: Target) -> Picture:
     words = [" ".join(first.example.show(span).split()) for span in first.spans]
     layers = tuple(int(str(one.provenance.settings["layer"])) for one in stack)
     cut = _blocks_of_words(first, words)
-    shown = _strongest_blocks(cut, scores)
-    shades = [steps(row, signed=receipt.signed) for row in scores]
+    shown = strongest_blocks(cut, scores)
+    together = np.reshape(steps(scores.ravel(), signed=receipt.signed), scores.shape)
+    shades = [
+        list(zip(row, steps(own, signed=receipt.signed), strict=True))
+        for row, own in zip(together.tolist(), scores, strict=True)
+    ]
     seen: set[int] = set()
     blocks = []
     for places in shown:
@@ -143,7 +149,7 @@ def _blocks_of_words(explanation: Explanation, words: Sequence[str]) -> list[Int
     return blocks
 
 
-def _strongest_blocks(blocks: list[Ints], scores: Floats) -> list[Ints]:
+def strongest_blocks(blocks: list[Ints], scores: Floats) -> list[Ints]:
     """Keep the blocks that hold the strongest words of a layer, of equals those of more layers, in reading order."""
     peaks = np.abs(scores).max(axis=1, keepdims=True)
     relative = np.abs(scores) / np.where(peaks > 0, peaks, 1.0)
@@ -153,11 +159,11 @@ def _strongest_blocks(blocks: list[Ints], scores: Floats) -> list[Ints]:
 
 
 def _cells(
-    places: Ints, words: Sequence[str], layer: int, row: Floats, shades: Sequence[int], *, signed: bool
+    places: Ints, words: Sequence[str], layer: int, row: Floats, shades: Sequence[tuple[int, int]], *, signed: bool
 ) -> tuple[ShadedCell, ...]:
     score = "+.6g" if signed else ".6g"
     return tuple(
-        ShadedCell(shades[i], f"{_shortened_word(words[i], _TIP)} · layer {layer} · {format(float(row[i]), score)}")
+        ShadedCell(*shades[i], f"{_shortened_word(words[i], _TIP)} · layer {layer} · {format(float(row[i]), score)}")
         for i in places
     )
 

@@ -11,6 +11,8 @@ from whylight.report.templating import environment
 from whylight.store import files
 
 TITLE = "Why this label?"
+IN_NOTEBOOK, ROWS_IN_NOTEBOOK = 10, 60
+"""Inputs and explanations that a cell of a notebook shows: it is stored with the notebook."""
 
 
 def page(explanations: Sequence[Explanation], *, title: str = TITLE, evidence: int = SPANS) -> str:
@@ -28,8 +30,15 @@ def page(explanations: Sequence[Explanation], *, title: str = TITLE, evidence: i
 
 
 def fragment(explanations: Sequence[Explanation]) -> str:
-    """Return explanations as HTML to be placed in a notebook cell, in colours that follow the notebook's theme."""
-    return environment().get_template("fragment.html").render(page_variables(cards(explanations)))
+    """Return explanations as HTML to be placed in a notebook cell, in colours that follow the notebook's theme.
+
+    Of very many, those of the first inputs are shown, and a sentence counts the others.
+    """
+    first = list(dict.fromkeys(one.example for one in explanations))[:IN_NOTEBOOK]
+    shown = [one for one in explanations if one.example in first][:ROWS_IN_NOTEBOOK]
+    left = len(explanations) - len(shown)
+    more = f"{left:,} more are not shown here; .save writes a page with all of them." if left else ""
+    return environment().get_template("fragment.html").render(page_variables(cards(shown)), more=more)
 
 
 def write_page(path: str | Path, html: str) -> None:

@@ -53,6 +53,11 @@ def length(explanation: Explanation) -> int:
     return len(explanation.places)
 
 
+def brief(explanation: Explanation) -> str:
+    """Return what kind of input it is, and how many features it has."""
+    return f"{explanation.example.kind} of {len(explanation.places):,} features"
+
+
 def html(row: "AnswerRow", _manner: "Manner") -> Markup:
     """Return the features as a table, and lists of the strongest."""
     return macro("plain.html", "page", row, *_feature_entries(row, MOST_ON_PAGE))

@@ -75,6 +75,7 @@ class Renderer:
         lines: The same in a terminal, with its width; lines that are longer are wrapped.
         above: The input without scores in a terminal, once for several labels, as far as its manner needs that; nothing
             where every row shows it.
+        brief: The input alone on one line, to be known by.
         layers: One method at several layers as one picture, the first layer first; without it, layers are rows.
         evidence: The evidence for a target as JSON, with the most that is wanted; without it, there is no such thing.
     """
@@ -86,6 +87,7 @@ class Renderer:
     style: str = plain.STYLE
     lines: Callable[["AnswerRow", Manner, int], Sequence[Text]] = plain.lines
     above: Callable[[Explanation, Manner], Sequence[Text]] = plain.above
+    brief: Callable[[Explanation], str] = plain.brief
     layers: Callable[[Sequence[Explanation], Target], str] | None = None
     evidence: Callable[[Explanation, Target, int], Sequence[dict[str, Any]]] | None = None
 

@@ -14,12 +14,12 @@ from whylight.report.renderers import Noun, common_noun, styles_of
 from whylight.report.run_curves import curve_panels
 from whylight.report.run_examples import best_and_worst
 from whylight.report.run_layers import MethodLayers, depths, layers_of, named_once
-from whylight.report.run_rows import BASELINES, Run, choose_metric, data_of, higher_is_better, number, read_run
+from whylight.report.run_rows import BASELINES, Run, choose_metric, data_of, higher_is_better, number, read_run, run_of
 from whylight.report.run_tables import agreement, split_tables, table
 from whylight.report.templating import environment
 from whylight.run.compare import CLEAR, FEWEST_TEXTS
 from whylight.run.corpus import corpus_summary, measures_of
-from whylight.run.evaluation import target_of
+from whylight.run.evaluation import Evaluation, target_of
 from whylight.run.summary import Summary, metric_of
 
 TITLE = "Which method to believe?"
@@ -48,7 +48,19 @@ def run_page(folder: Path, *, quality: str | None = None) -> str:
         InputError: The folder holds no run, or nothing is finished in it.
         SettingError: The run has no such metric.
     """
-    run = read_run(folder)
+    return _page_of(read_run(folder), quality)
+
+
+def evaluation_page(found: Evaluation) -> str:
+    """Return the same document about a run that may have no folder.
+
+    Raises:
+        InputError: Nothing was explained.
+    """
+    return _page_of(run_of(found), None)
+
+
+def _page_of(run: Run, quality: str | None) -> str:
     metric = choose_metric(run, quality)
     whole = table(run.explanations, run.scores)
     best, worst = ([], []) if metric is None else best_and_worst(run, metric)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import InputError, unknown
+from whylight.run.evaluation import Evaluation
 from whylight.run.summary import column_names, measure_of, metric_of
 from whylight.store import runs
-from whylight.store.runs import About
+from whylight.store.runs import About, Stored
 from whylight.store.tables import HUMAN, RANDOM, Row
 
 BASELINES = (RANDOM, HUMAN)
@@ -75,13 +76,30 @@ def read_run(folder: Path) -> Run:
         raise InputError(f"the run in '{folder}' has no finished text yet; let `whylight evaluate` go on first.")
     if stored.about.asked is None:
         raise InputError(f"'{folder}' does not say what was asked; it is not of `whylight evaluate`.")
+    return _run(stored.about, stored.about.asked, stored)
+
+
+def run_of(found: Evaluation) -> Run:
+    """Return what was evaluated as a run.
+
+    Raises:
+        InputError: There is nothing in it.
+    """
+    if not found.explanations:
+        raise InputError("the evaluation explains no text; there is nothing to show of it.")
+    name = str(found.explanations[0]["run"])
+    about = About(name, None, found.rows_run, found.seconds, found.peak_megabytes)
+    return _run(about, dict(found.asked), found)
+
+
+def _run(about: About, asked: dict[str, Any], found: Stored | Evaluation) -> Run:
     methods: dict[str, bool] = {}
     texts = set()
-    for row in stored.explanations:
+    for row in found.explanations:
         methods[row["method"]] = methods.get(row["method"], False) or row["signed"]
         texts.add(row["example_id"])
-    tables = stored.explanations, _with_columns(stored.scores), stored.curves, stored.tuning
-    return Run(stored.about, stored.about.asked, *tables, methods, len(texts))
+    tables = found.explanations, _with_columns(found.scores), found.curves, found.tuning
+    return Run(about, asked, *tables, methods, len(texts))
 
 
 def _with_columns(scores: Iterable[Row]) -> list[Row]:

@@ -38,11 +38,16 @@ def render(explanations: Sequence[Explanation], *, console: Console, evidence: i
         _print_line(console, _legend(rows, noun, coloured=coloured))
 
 
-def _print_card(card: Card, console: Console, *, place: str) -> None:
+def card_heading(card: Card, *, place: str = "") -> Text:
+    """Return what the model says of an input, on one line."""
     heading = Text().append(place, style="dim").append(f"{one_line(card.label)} {card.probability}", style="bold")
     if card.others:
         heading.append(f" and {card.others} more label{'s' if card.others > 1 else ''}")
-    _print_line(console, heading.append(f"  {one_line(card.model)}", style="dim"))
+    return heading.append(f"  {one_line(card.model)}", style="dim")
+
+
+def _print_card(card: Card, console: Console, *, place: str) -> None:
+    _print_line(console, card_heading(card, place=place))
     for note in card.notes:
         _print_line(console, Text(f"note: {one_line(note)}", style="dim"), indent=2)
     console.print()
@@ -68,7 +73,8 @@ def _above(card: Card) -> Sequence[Text]:
     return renderer_of(first.kind).above(first.explanation, card.manner)
 
 
-def _print_row(row: AnswerRow, section: Section, console: Console, *, manner: Manner) -> None:
+def row_heading(row: AnswerRow, section: Section) -> Text:
+    """Return which method answers, and which label it explains."""
     heading = Text(one_line(row.method), style="bold")
     if row.caption:
         heading.append(f" ({one_line(row.caption)})", style="not bold dim")
@@ -76,9 +82,13 @@ def _print_row(row: AnswerRow, section: Section, console: Console, *, manner: Ma
     heading.append(f": {about}", style="not bold")
     if row.same and section.label is not None:
         heading.append(f" [{SAME}]", style="not bold dim")
-    _print_line(console, heading, indent=2)
+    return heading
+
+
+def _print_row(row: AnswerRow, section: Section, console: Console, *, manner: Manner) -> None:
+    _print_line(console, row_heading(row, section), indent=2)
     width = console.width - 4
-    for line in (*row.lines(manner, width=width), *_lists(row, width=width)):
+    for line in (*row.lines(manner, width=width), *word_lists(row, width=width)):
         _print_line(console, line, indent=4)
     console.print()
 
@@ -93,7 +103,7 @@ def _decision(one: Decision) -> str:
     return f"probability {one.probability}" + (f", threshold {one.threshold}" if one.threshold else "")
 
 
-def _lists(row: AnswerRow, *, width: int) -> list[Text]:
+def word_lists(row: AnswerRow, *, width: int) -> list[Text]:
     """Say in words what the colours say: on one line if it fits, else on one line a side."""
     if not (row.strongest or row.against):
         return [Text("every score is 0", style="dim")]
@@ -106,15 +116,15 @@ def _lists(row: AnswerRow, *, width: int) -> list[Text]:
 
 
 def _entries(words: Iterable[Word]) -> str:
-    return ", ".join(f"{_entry(word.text)} {word.shown}" for word in words)
+    return ", ".join(f"{word_entry(word.text)} {word.shown}" for word in words)
 
 
-def _entry(text: str) -> str:
+def word_entry(text: str, *, longest: int = LISTED) -> str:
     """Shorten a long entry, and put a bare punctuation mark in quotes: it stands between punctuation."""
     line = one_line(text)
     if not any(character.isalnum() for character in line):
         line = f"'{line}'"
-    return line if len(line) <= LISTED else line[: LISTED - 1] + "\u2026"
+    return line if len(line) <= longest else line[: longest - 1] + "\u2026"
 
 
 def _legend(rows: Sequence[AnswerRow], noun: Noun, *, coloured: bool) -> Text:

@@ -12,9 +12,11 @@ from typing import Literal
 
 import numpy as np
 
+from whylight.core import showing
 from whylight.core.arrays import Floats
 from whylight.core.errors import InputError, unknown
 from whylight.core.registry import METRICS
+from whylight.core.series import Series
 from whylight.run.summary import Cell, Measure, draw_sizes, interval, measure_of
 from whylight.store.tables import Row
 
@@ -47,6 +49,11 @@ class Comparison:
     p_value: float
     wins: float
 
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
+
     @property
     def standing(self) -> Standing:
         """How the first stands to the second by the one rule."""
@@ -54,6 +61,12 @@ class Comparison:
         if not sign:
             return "cannot tell"
         return "better" if (sign > 0) == self.higher_is_better else "worse"
+
+
+class Comparisons(Series[Comparison]):
+    """Several metrics, as a list."""
+
+    __slots__ = ()
 
 
 def clear_sign(difference: Cell, p_value: float) -> int:
@@ -72,7 +85,7 @@ def permutation_test(differences: Floats, *, seed: int = 0) -> float:
     return (larger + 1) / (FLIPS + 1)
 
 
-def compare(first: Iterable[Row], second: Iterable[Row], *, seed: int = 0) -> list[Comparison]:
+def compare(first: Iterable[Row], second: Iterable[Row], *, seed: int = 0) -> Comparisons:
     """Compare the scores of two methods or models, metric by metric.
 
     Args:
@@ -81,7 +94,7 @@ def compare(first: Iterable[Row], second: Iterable[Row], *, seed: int = 0) -> li
         seed: Of resampling.
     """
     left, right = _by_metric(first), _by_metric(second)
-    results = []
+    results = Comparisons()
     for name in left:
         shared = sorted(left[name].keys() & right.get(name, {}).keys())
         if shared:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from whylight.core import showing
 from whylight.run.corpus import corpus_summary, measures_of
 from whylight.run.summary import Summary, summarise
 from whylight.store.tables import Row
@@ -36,6 +37,11 @@ class Evaluation:
     seconds: float = 0.0
     peak_megabytes: float | None = None
     asked: Mapping[str, object] = field(default_factory=dict)
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
     @property
     def target(self) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whylight.core import showing
 from whylight.core.arrays import Floats
 from whylight.core.registry import METRICS, Spec
 from whylight.store.tables import Row
@@ -54,6 +55,11 @@ class Summary:
     metrics: tuple[str, ...]
     higher_is_better: dict[str, bool]
     lines: tuple[Line, ...]
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
     def records(self) -> list[Row]:
         """Return one flat record for each method and metric, as a data frame takes them."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from whylight.core import showing
 from whylight.core.errors import IncompatibleError, SettingError, unknown
 from whylight.core.inputs import JsonValue, Settings
 from whylight.core.limits import Clock, limited
@@ -77,6 +78,11 @@ class Audit:
     left_out: tuple[LeftOut, ...]
     verdicts: tuple[AuditVerdict, ...]
     recommendation: Advice
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
     def records(self) -> list[Row]:
         """Return one flat record for each figure."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whylight.core import showing
 from whylight.core.arrays import Floats
 from whylight.run.compare import clear_sign, permutation_test
 from whylight.run.summary import Cell, interval
@@ -44,6 +45,11 @@ class FigureTable:
     values: Mapping[Place, Floats]
     texts: int
     notes: tuple[str, ...] = ()
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
     @property
     def rows(self) -> tuple[str, ...]:

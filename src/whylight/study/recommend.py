@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.stats import rankdata
 
+from whylight.core import showing
 from whylight.core.errors import InputError, LimitError, SettingError
 from whylight.core.limits import limited
 from whylight.core.registry import METHODS, Spec
@@ -41,7 +42,6 @@ TRIAL_SHARE = 0.2
 """Share of the budget for finding out what methods cost."""
 SAME = 5
 """Decimals up to which two means are the same: what is left is rounding within the model."""
-HOW = f"methods are ranked by their mean rank over {' and '.join(MEASURES)}; the same figures have the same rank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,11 @@ class Recommendation:
     left_out: tuple[str, ...]
     findings: tuple[str, ...]
     ranks: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
 
 def recommend(

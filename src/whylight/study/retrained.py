@@ -18,8 +18,10 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
+from whylight.core import showing
 from whylight.core.arrays import Floats
 from whylight.core.errors import InputError
+from whylight.core.series import Series
 from whylight.run.compare import CLEAR, Standing
 from whylight.store.tables import RANDOM, Row
 
@@ -84,6 +86,11 @@ class RoarComparison:
     difference: SeedMean
     p_value: float | None
 
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
+
     @property
     def standing(self) -> Standing:
         """How the first stands to the second; a lower accuracy is better."""
@@ -93,6 +100,17 @@ class RoarComparison:
         if low is None or high is None or low <= 0 <= high:
             return "cannot tell"
         return "better" if high < 0 else "worse"
+
+    def record(self) -> Row:
+        """Return it as one flat record."""
+        compared = {"method": self.first, "other": self.second, "share": self.share, **asdict(self.difference)}
+        return {**compared, "p_value": self.p_value, "standing": self.standing}
+
+
+class RoarComparisons(Series[RoarComparison]):
+    """Several shares and methods, as a list."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +124,11 @@ class Roar:
 
     rows: tuple[Retrained, ...]
     notes: tuple[str, ...] = ()
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
     @property
     def accuracies(self) -> dict[tuple[str, float], dict[int, float]]:
@@ -121,12 +144,12 @@ class Roar:
         return tuple(RoarLine(*key, over_seeds(own.values())) for key, own in self.accuracies.items())
 
     @property
-    def comparisons(self) -> tuple[RoarComparison, ...]:
+    def comparisons(self) -> RoarComparisons:
         """Every two methods at every share; `random` comes second wherever it is one of them."""
         known = self.accuracies
         shares = dict.fromkeys(share for _, share in known if share)
         methods = sorted(dict.fromkeys(method for method, share in known if share), key=lambda name: name == RANDOM)
-        return tuple(
+        return RoarComparisons(
             compare_retrained(known[first, share], known[second, share], share=share, names=(first, second))
             for share in shares
             for first, second in combinations(methods, 2)
@@ -138,11 +161,7 @@ class Roar:
         means: list[Row] = [
             {"table": "means", "method": one.method, "share": one.share, **asdict(one.accuracy)} for one in self.lines
         ]
-        compared: list[Row] = [
-            {"table": "comparisons", "method": one.first, "other": one.second, "share": one.share}
-            | {**asdict(one.difference), "p_value": one.p_value, "standing": one.standing}
-            for one in self.comparisons
-        ]
+        compared: list[Row] = [{"table": "comparisons", **one.record()} for one in self.comparisons]
         names = ("table", "method", "other", "share", "seed", "accuracy", "mean", "low", "high", "seeds", "p_value")
         return [{**dict.fromkeys((*names, "standing")), **one} for one in (*trainings, *means, *compared)]
 

@@ -28,6 +28,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from whylight.core import showing
 from whylight.core.arrays import Floats
 from whylight.core.errors import InputError, SettingError
 from whylight.core.explanation import Explanation
@@ -93,6 +94,11 @@ class SanitySummary:
 
     levels: tuple[SanityLevel, ...]
     lines: tuple[SanityLine, ...]
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
     def records(self) -> list[Row]:
         """Return one flat record for each level, method and measure; where there is no value, numbers are None."""

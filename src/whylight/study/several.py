@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from whylight.core import showing
 from whylight.core.errors import InputError, SettingError
 from whylight.core.registry import METHODS
 from whylight.data.dataset import Dataset
@@ -58,6 +59,11 @@ class Several:
     higher_is_better: dict[str, bool]
     spread: dict[str, dict[str, Spread]]
     stability: dict[str, dict[str, Cell]]
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
     def records(self) -> list[Row]:
         """Return every figure as one flat record."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from whylight.core import showing
 from whylight.core.errors import InputError, UnmetError
 from whylight.core.identity import RECEIPT, Identity
 from whylight.models.prepare import Prepared
@@ -33,6 +34,11 @@ class Trained:
 
     folder: Path
     receipt: dict[str, Any]
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
 
 
 def finished(folder: Path, identity: Identity) -> Trained | None:

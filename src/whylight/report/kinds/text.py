@@ -63,6 +63,11 @@ def text_above(explanation: Explanation, manner: Manner) -> list[rich_text.Text]
     return [line for pair in zip(names, parts, strict=True) for line in pair]
 
 
+def text_brief(explanation: Explanation) -> str:
+    """Return the text in quotation marks; of a pair, both."""
+    return " / ".join(f'"{part}"' for part in text_of(explanation.example).parts)
+
+
 def text_layers(stack: Sequence[Explanation], target: Target) -> Markup:
     """Return the layers of a method above the words."""
     return macro("text.html", "layers", picture(stack, target), _is_pair(stack[0]))
@@ -94,6 +99,7 @@ TEXTS = Renderer(
     style="",  # that of every page
     lines=text_lines,
     above=text_above,
+    brief=text_brief,
     layers=text_layers,
     evidence=text_evidence,
 )

@@ -1,0 +1,77 @@
+"""Explanations, one or several: coloured text, words for and against, and all scores as a table."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from whylight.core.explanation import Explanation
+from whylight.core.showing import register_display
+from whylight.report.brief import brief_list, brief_text
+from whylight.report.page import fragment, page
+from whylight.report.plots import check_matplotlib
+from whylight.report.saving import display
+from whylight.store.tables import Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def explanation_records(explanation: Explanation) -> list[Row]:
+    """Return one record for each target and feature."""
+    return [
+        {"method": one["method"], "target": one["target"]["label"], **feature}
+        for one in explanation.to_dicts()
+        for feature in one["features"]
+    ]
+
+
+def list_records(explanations: Sequence[Explanation]) -> list[Row]:
+    """Return one record for each input, method, target and feature; `input` counts inputs from 0."""
+    numbers: dict[Any, int] = {}
+    places = [numbers.setdefault(one.example, len(numbers)) for one in explanations]
+    layered = any("layer" in one.provenance.settings for one in explanations)
+    return [
+        {"input": place, **({"layer": one.provenance.settings.get("layer")} if layered else {}), **record}
+        for place, one in zip(places, explanations, strict=True)
+        for record in explanation_records(one)
+    ]
+
+
+def _bars(explanation: Explanation) -> "Figure":
+    check_matplotlib()
+    from whylight.report.plots.bars import draw_bars  # noqa: PLC0415  matplotlib is optional, and slow to import
+
+    return draw_bars(explanation)
+
+
+def _one_picture(explanations: Sequence[Explanation]) -> "Figure":
+    """Return the picture of a list: layers, methods on one text, or words over many texts."""
+    check_matplotlib()
+    from whylight.report.plots.several import draw_several  # noqa: PLC0415
+
+    return draw_several(explanations)
+
+
+register_display(
+    "Explanation",
+    display(
+        "an explanation",
+        text=brief_text,
+        html=lambda one: fragment([one]),
+        records=explanation_records,
+        page=lambda one: page([one]),
+        plain=Explanation.to_dict,
+        picture=_bars,
+    ),
+)
+register_display(
+    "Explanations",
+    display(
+        "a list of explanations",
+        text=brief_list,
+        html=fragment,
+        records=list_records,
+        page=page,
+        plain=lambda several: [one.to_dict() for one in several],
+        picture=_one_picture,
+    ),
+)

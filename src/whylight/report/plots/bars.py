@@ -1,0 +1,158 @@
+"""The strongest words of an explanation as bars, one panel per label; what the others add up to stands below them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from whylight.core.errors import SettingError
+from whylight.core.explanation import Explanation
+from whylight.core.labels import Target
+from whylight.report.drawn import drawn_targets
+from whylight.report.numbers import shown_score
+from whylight.report.plots.canvas import (
+    LINE,
+    MUTED,
+    SMALL,
+    answered,
+    colour,
+    described,
+    figure_of,
+    heading,
+    new_picture,
+    styled,
+)
+from whylight.report.plots.fonts import short_label
+from whylight.report.plots.subject import PARTS, said_words, word_names
+
+WIDTH, BAR, AROUND = 6.4, 0.27, 1.15
+"""Inches: of the picture, of a bar, and of what stands above and below the bars of a panel."""
+ROOM = 0.15
+"""Share of the axis beyond the longest bar on each side, where its number stands."""
+PANELS = 6
+"""Labels that are drawn, if nobody says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar: its name, its score as drawn and as written, and whether it is the sum of others."""
+
+    name: str
+    score: float
+    shown: str
+    rest: bool = False
+
+
+def draw_bars(
+    explanation: Explanation, *, target: str | int | None = None, top: int = 12, ax: Axes | None = None
+) -> Figure:
+    """Draw the strongest words of an explanation.
+
+    Args:
+        explanation: The explanation.
+        target: The label, if it explains several; all of them, or the most probable, if left out.
+        top: How many words each label has at most.
+        ax: Where to draw one label; a figure of its own if left out.
+    """
+    if top < 1:
+        raise SettingError(f"top is at least 1, not {top}.")
+    targets = [explanation.the_target(target)] if target is not None or ax is not None else _targets(explanation)
+    panels = {one: bars_of(explanation, one, top=top) for one in targets}
+    texts = [bar.name for bars in panels.values() for bar in bars] + [one.label for one in targets]
+    with styled(texts):
+        if ax is not None:
+            axes, figure = [ax], figure_of(ax)
+        else:
+            heights = [AROUND + BAR * len(bars) for bars in panels.values()]
+            figure = new_picture(WIDTH, sum(heights))
+            axes = list(figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0])
+        ends = _ends([bar.score for bars in panels.values() for bar in bars if not bar.rest])
+        for axis, (one, bars) in zip(axes, panels.items(), strict=True):
+            _draw_panel(axis, explanation, one, bars, ends=ends)
+    more = len(explanation.targets) - len(targets) if target is None else 0
+    words = [f"{answered(explanation, one)}: {_said(explanation, one)}" for one in targets]
+    words += [f"{more} less probable labels are not drawn."] if more else []
+    return described(figure, f"Words by {explanation.provenance.method}", " ".join(words))
+
+
+def bars_of(explanation: Explanation, target: Target, *, top: int) -> list[Bar]:
+    """Return the strongest words, the strongest first, and the sum of the others."""
+    scores, names = explanation.row(target), word_names(explanation)
+    signed, peak = explanation.provenance.signed, float(np.abs(explanation.row(target)).max(initial=0.0))
+    order = [int(i) for i in np.argsort(-np.abs(scores), kind="stable")]
+    # a sum of one other word would be that word
+    kept, rest = (order, []) if len(order) <= top + 1 else (order[:top], order[top:])
+    bars = [Bar(names[i], float(scores[i]), shown_score(float(scores[i]), peak=peak, signed=signed)) for i in kept]
+    if rest:
+        total = float(scores[rest].sum())
+        shown = shown_score(total, peak=peak, signed=signed)
+        bars.append(Bar(f"{len(rest):,} others", total, f"{shown} in sum", rest=True))
+    return bars
+
+
+def _targets(explanation: Explanation) -> list[Target]:
+    """Return the labels that are drawn: all, or the most probable ones."""
+    if not explanation.provenance.class_specific:
+        return [explanation.targets[0]]
+    probabilities = explanation.prediction.probabilities
+    ranked = sorted(drawn_targets([explanation]), key=lambda one: -probabilities[one.index])
+    return ranked[:PANELS]
+
+
+def _draw_panel(
+    axis: Axes, explanation: Explanation, target: Target, bars: list[Bar], *, ends: tuple[float, float]
+) -> None:
+    receipt, places = explanation.provenance, np.arange(len(bars))
+    for place, bar in zip(places, bars, strict=True):
+        shade = colour("importance" if not receipt.signed else "for" if bar.score > 0 else "against")
+        reached = 0.0 if bar.rest else bar.score  # a sum of hundreds would dwarf the words
+        axis.barh(place, reached, height=0.72, color=shade, linewidth=0)
+        axis.annotate(
+            bar.shown.replace("-", "\u2212"),
+            (reached, place),
+            xytext=(4 if bar.score >= 0 else -4, 0),
+            textcoords="offset points",
+            va="center",
+            ha="left" if bar.score >= 0 else "right",
+            fontsize=SMALL,
+            color=MUTED if bar.rest else shade,
+        )
+    axis.set_yticks(places, [bar.name for bar in bars])
+    for text, bar in zip(axis.get_yticklabels(), bars, strict=True):
+        text.set(color=MUTED if bar.rest else text.get_color(), fontstyle="italic" if bar.rest else "normal")
+    axis.set_ylim(len(bars) - 0.4, -0.6)
+    axis.set_xlim(*ends)
+    axis.axvline(0, color=LINE, linewidth=0.8, zorder=0)
+    axis.spines["left"].set_visible(False)
+    axis.tick_params(axis="y", length=0)
+    axis.tick_params(axis="x", length=3)
+    sides = "speaks against  \u2190  score ({})  \u2192  speaks for" if receipt.signed else "importance ({})"
+    axis.set_xlabel(sides.format(receipt.score))
+    heading(axis, answered(explanation, target), caption_of(explanation))
+
+
+def _ends(scores: list[float]) -> tuple[float, float]:
+    """Return where the axis begins and ends: at 0 on a side without bars."""
+    low, high = min([0.0, *scores]), max([0.0, *scores])
+    room = ROOM * ((high - low) or 1.0)
+    return low - room * (low < 0), high + room * (high > 0 or low == 0)
+
+
+def caption_of(explanation: Explanation) -> str:
+    """Say by which method and model a picture came about, and what its marks mean."""
+    receipt, names = explanation.provenance, [getattr(place, "part", 0) for place in explanation.places]
+    layer = receipt.settings.get("layer")
+    parts = [
+        receipt.method,
+        *([f"layer {layer}"] if isinstance(layer, int) else []),
+        short_label(receipt.model, widest=40),
+    ]
+    parts += ["same for every label"] if not receipt.class_specific and len(explanation.targets) > 1 else []
+    parts += [f"{PARTS[0]} first text, {PARTS[1]} second text"] if any(names) else []
+    return " \u00b7 ".join(parts)
+
+
+def _said(explanation: Explanation, target: Target) -> str:
+    signed = explanation.provenance.signed
+    return said_words(word_names(explanation), explanation.row(target), signed=signed)

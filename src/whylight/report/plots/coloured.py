@@ -1,0 +1,164 @@
+"""A text in the colours of its scores, set in lines as a page sets it; what speaks against is underlined, too.
+
+Letters are measured and placed by hand: matplotlib knows no paragraph. Lengths are in points of the picture. Of a text
+of very many words, what stands around the strongest ones is shown, as in a terminal.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
+
+from whylight.core.explanation import Explanation
+from whylight.core.printable import clean
+from whylight.core.text import text_of
+from whylight.report.colours import scale_of, shades
+from whylight.report.kinds._text_lines import excerpt
+from whylight.report.pieces import Piece, pieces_of
+from whylight.report.plots.bars import caption_of
+from whylight.report.plots.canvas import INCH, MUTED, SMALL, answered, described, figure_of, new_picture, styled
+from whylight.report.plots.directions import RIGHT, base_direction, mirrored, reading_directions, visual_order
+from whylight.report.plots.letters import LEGEND, MARGIN, TITLE, Letters, draw_legend, frame_points
+from whylight.report.plots.subject import said_words, word_names
+
+WIDTH = 6.8
+"""Inches of the picture."""
+SIZE, LINE = 11.5, 21.0
+"""Points of a letter, and of a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Letters beside each other: their shade step and where they stand, in points from the upper edge."""
+
+    text: str
+    step: int
+    x: float
+    y: float
+    width: float
+
+
+def draw_text(explanation: Explanation, *, target: str | int | None = None, ax: Axes | None = None) -> Figure:
+    """Draw a text in the colours of its scores.
+
+    Args:
+        explanation: An explanation of a text.
+        target: The label, if it explains several.
+        ax: Where to draw it; a figure of its own if left out.
+    """
+    one, signed = explanation.the_target(target), explanation.provenance.signed
+    parts = [excerpt(pieces) for pieces in pieces_of(explanation, one)]
+    texts = [*text_of(explanation.example).parts, one.label]
+    with styled(texts):
+        figure = new_picture(WIDTH, 1.0, layout=None) if ax is None else figure_of(ax)
+        wide = (WIDTH if ax is None else ax.get_window_extent().width / figure.dpi) * INCH
+        stretches, height = _set_parts(parts, wide=wide - 2 * MARGIN)
+        tall = height + 2 * MARGIN + TITLE + LEGEND
+        if ax is None:
+            figure.set_size_inches(WIDTH, tall / INCH)
+            ax = figure.add_axes((0, 0, 1, 1))
+        frame_points(ax, answered(explanation, one), caption_of(explanation), size=(wide, tall))
+        _draw_stretches(ax, stretches, signed=signed)
+        ends = ("speaks against", "speaks for") if signed else ("importance: low", "high")
+        draw_legend(ax, signed=signed, bottom=tall - MARGIN, ends=ends)
+    said = said_words(word_names(explanation), explanation.row(one), signed=signed)
+    headline = f"Text coloured by {explanation.provenance.method}: {answered(explanation, one)}"
+    whole = " / ".join(" ".join(clean(part).split()) for part in text_of(explanation.example).parts)
+    return described(figure, headline, f"{said} The text: {whole}")
+
+
+def _set_parts(parts: Sequence[Sequence[Piece]], *, wide: float) -> tuple[list[Stretch], float]:
+    """Place all parts of a text below each other; return the height, too."""
+    made: list[Stretch] = []
+    height = 0.0
+    for number, pieces in enumerate(parts):
+        if len(parts) > 1:
+            made.append(Stretch(("First text", "Second text")[number], 0, 0.0, height + SMALL, -1.0))
+            height += LINE
+        lines = _wrapped(pieces, wide)
+        base = base_direction("".join(piece.text for piece in pieces))
+        for line in lines:
+            height += LINE
+            made += (replace(one, y=height - LINE / 3) for one in _placed(line, wide, base=base))
+    return made, height
+
+
+def _wrapped(pieces: Sequence[Piece], wide: float) -> list[list[Stretch]]:
+    """Cut pieces into lines; a word that is wider than a line goes on in the next."""
+    letters = Letters(SIZE)
+    lines: list[list[Stretch]] = [[]]
+    x = 0.0
+    for text, step in _words(pieces):
+        width = letters(text)
+        if text == "\n" or (x + letters(text.rstrip()) > wide and lines[-1]):
+            lines.append([])
+            x = 0.0
+        if text.isspace() and not x:
+            continue
+        for part in _broken(text, wide, letters) if width > wide else [text]:
+            if x and x + letters(part.rstrip()) > wide:
+                lines.append([])
+                x = 0.0
+            own = letters(part)
+            lines[-1].append(Stretch(part, step, x, 0.0, own))
+            x += own
+    return [line[:-1] if line and line[-1].text.isspace() else line for line in lines]
+
+
+def _words(pieces: Sequence[Piece]) -> Iterator[tuple[str, int]]:
+    """Yield words, blanks and line ends with their shade steps."""
+    for piece in pieces:
+        for text in re.findall(r"\n|[^\S\n]+|\S+", clean(piece.text).replace("\t", "    ")):
+            yield text if not text.isspace() or text == "\n" else " ", piece.step
+
+
+def _broken(word: str, wide: float, letters: Letters) -> Iterator[str]:
+    """Yield parts of a word that each fit into a line."""
+    while word:
+        fits = next((n for n in range(len(word), 1, -1) if letters(word[:n]) <= wide), 1) if letters(word) > wide else 0
+        yield word[: fits or len(word)]
+        word = word[fits:] if fits else ""
+
+
+def _placed(line: Sequence[Stretch], wide: float, *, base: str) -> Iterator[Stretch]:
+    """Yield what stands in a line, from left to right; one that is read from the right ends at its right edge."""
+    words = [one.text for one in line]
+    directions = reading_directions(words, base)
+    x = wide - sum(one.width for one in line) if base == RIGHT else 0.0
+    for place in visual_order(words, base):
+        one = line[place]
+        yield replace(one, text=mirrored(one.text, directions[place]), x=x)
+        x += one.width
+
+
+def _draw_stretches(axis: Axes, stretches: Sequence[Stretch], *, signed: bool) -> None:
+    for one in stretches:
+        placed = replace(one, x=one.x + MARGIN, y=one.y + MARGIN + TITLE)
+        if one.width < 0:
+            axis.text(placed.x, placed.y, one.text, fontsize=SMALL, color=MUTED, va="baseline")
+        else:
+            _draw_stretch(axis, placed, signed=signed)
+
+
+def _draw_stretch(axis: Axes, one: Stretch, *, signed: bool) -> None:
+    ink: str = mpl.rcParams["text.color"]
+    if one.step and not one.text.isspace():
+        shade = shades(scale_of(one.step, signed=signed), scheme="light")[abs(one.step) - 1]
+        ink = shade.text
+        box = FancyBboxPatch(
+            (one.x, one.y - SIZE * 0.95),
+            one.width,
+            SIZE * 1.3,
+            boxstyle="round,pad=0.4,rounding_size=2",
+            facecolor=shade.background,
+            linewidth=0,
+        )
+        axis.add_patch(box)
+    if signed and one.step < -1 and not one.text.isspace():
+        axis.plot([one.x, one.x + one.width], [one.y + 2.2] * 2, color=ink, linewidth=0.7, solid_capstyle="butt")
+    if not one.text.isspace():
+        axis.text(one.x, one.y, one.text, fontsize=SIZE, va="baseline", ha="left", color=ink)
