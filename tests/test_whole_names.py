@@ -11,9 +11,12 @@ import pytest
 import typer
 
 import whylight
-from whylight.cli import compare, main, roar, sanity, tables, tune
+from whylight.cli import main, tune
 from whylight.core.registry import METHODS, METRICS, OBJECTIVES
 from whylight.data.registry import CORPORA
+from whylight.report.run_sheets import comparison_sheet, summary_grid
+from whylight.report.sheets import Sheet, print_sheet
+from whylight.report.study_sheets import DIRECTIONS, roar_sheet, sanity_sheet
 from whylight.run.compare import Comparison
 from whylight.run.summary import Cell, Line, Summary
 from whylight.study.retrained import Retrained, Roar
@@ -32,30 +35,32 @@ INTERNAL = re.compile(r"\b(Trace|Gradient|Attributed|Soft)?(View|Game)\b|\bSpec\
 def evaluation() -> tuple[list[str], list[str]]:
     lines = tuple(Line(name, dict.fromkeys(METRIC_NAMES, CELL), 12.5, 1000.0, 500.0) for name in NAMES)
     summary = Summary(tuple(METRIC_NAMES), dict.fromkeys(METRIC_NAMES, True), lines)
-    tables.print_table(summary, title=f"a_long_name_of_data {'test'}, 1234 texts; faithfulness on ./{'deep/' * 9}copy")
+    title = f"a_long_name_of_data test, 1234 texts; faithfulness on ./{'deep/' * 9}copy"
+    print_sheet(Sheet(title, (summary_grid(summary, title=title),)))
     return [*NAMES, *(word for name in METRIC_NAMES for word in name.split())], ["-0.123 [-0.234, 0.345]"]
 
 
 def compared() -> tuple[list[str], list[str]]:
-    rows = [compare._compared_row(Comparison(name, "mask", True, CELL, 0.0123, 0.5)) for name in METRICS.names()]  # noqa: FBT003
-    columns = [tables.Column("metric", "key"), *map(tables.Column, ("difference", "95 % interval", "p", "verdict"))]
-    tables.print_columns(columns, [[*row[:4], row[-1]] for row in rows], title=f"{LONG} minus {LONG}")
+    found = [Comparison(name, "mask", True, CELL, 0.0123, 0.5) for name in METRICS.names()]  # noqa: FBT003
+    print_sheet(comparison_sheet(found, title=f"{LONG} minus {LONG}"))
     return [LONG, *METRICS.names()], ["[-0.234, +0.345]"]
 
 
 def checked() -> tuple[list[str], list[str]]:
     levels = [f"layer {number}" for number in (12, 11)]
-    cells = dict.fromkeys(sanity.DIRECTIONS, CELL)
+    cells = dict.fromkeys(DIRECTIONS, CELL)
     lines = tuple(SanityLine(name, level, cells) for level in levels for name in NAMES)
-    sanity._print(SanitySummary(tuple(SanityLevel(level, CELL) for level in levels), lines), title="planted dev")
-    return [*NAMES, *levels, *sanity.DIRECTIONS], ["-0.12 [-0.23, 0.34]"]
+    found = SanitySummary(tuple(SanityLevel(level, CELL) for level in levels), lines)
+    print_sheet(sanity_sheet(found, title="planted dev"))
+    return [*NAMES, *levels, *DIRECTIONS], ["-0.12 [-0.23, 0.34]"]
 
 
 def retrained() -> tuple[list[str], list[str]]:
     noise = np.random.default_rng(0).random(100)
     names = [name for name in NAMES if name != "human"]
     rows = [Retrained(name, 0.1, seed, noise[seed]) for name in names for seed in range(3)]
-    roar._print_roar(Roar(tuple(rows)), title="planted, 100 of train and 20 of dev; remover delete; 3 seeds")
+    title = "planted, 100 of train and 20 of dev; remover delete; 3 seeds"
+    print_sheet(roar_sheet(Roar(tuple(rows)), title=title))
     return names, []
 
 
