@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from whylight.core.errors import WhylightError
 from whylight.core.explanation import Explanation, Explanations, Provenance
+from whylight.core.showing import show
 from whylight.core.text import Span, Text
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ __all__ = [
     "recipe",
     "roar",
     "sanity_check",
+    "show",
     "train",
 ]
 

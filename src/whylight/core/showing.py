@@ -33,12 +33,14 @@ class Display:
 
     Attributes:
         text: A few lines for a terminal, clean (`core/printable.py`).
+        show: Prints all of it to the terminal, in colour where there is colour.
         html: A card or table for a notebook, escaped.
         records: The same as flat records, for a data frame.
         save: Writes it to a file, in the form that the ending of the name says.
     """
 
     text: Callable[[Any], str]
+    show: Callable[[Any], None]
     html: Callable[[Any], str]
     records: Callable[[Any], Sequence[Mapping[str, Any]]]
     save: Callable[[Any, Path], None]
@@ -60,6 +62,15 @@ def display_of(thing: object) -> Display:
         if kind.__name__ in _DISPLAYS:
             return _DISPLAYS[kind.__name__]
     raise SettingError(f"nobody says how '{type(thing).__name__}' is shown; `register_display` does.")
+
+
+def show(thing: object) -> None:
+    """Print a result as the command line does: all of it, and in colour where there is colour.
+
+    Args:
+        thing: What a function of this package returned, such as an explanation or an evaluation.
+    """
+    display_of(thing).show(thing)
 
 
 def as_text(self: object) -> str:

@@ -1,6 +1,7 @@
 """Explanations in a few lines, as `repr` shows them: label, probability, method, and the words for and against."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from rich.text import Text
 
@@ -25,15 +26,17 @@ MORE = '\u2026 there is more: .to_frame() and .save("x.html") have everything'
 
 def brief_text(explanation: Explanation) -> str:
     """Return one explanation in a few lines."""
-    return _bounded(_card_lines(cards([explanation])[0], close=False), more=False)
+    return _bounded(_card_lines(cards([explanation])[0], close=len(explanation.targets) > APART), more=False)
 
 
 def brief_list(explanations: Sequence[Explanation]) -> str:
     """Return several explanations in a few lines, those of one input together; of very many, the first."""
-    lines = [list_heading(explanations)]
-    for card in cards(explanations[:MOST_LINES]):  # each takes a line at least
+    lines = _cut([Text(one_line(list_heading(explanations)))])
+    rows = accumulate(len(one.targets) for one in explanations)
+    shown = explanations[: max(1, sum(total <= MOST_LINES for total in rows))]  # each label takes a line at least
+    for card in cards(shown):
         lines += _card_lines(card, close=len(explanations) > APART)
-    return _bounded(lines, more=len(explanations) > MOST_LINES)
+    return _bounded(lines, more=len(shown) < len(explanations))
 
 
 def list_heading(explanations: Sequence[Explanation]) -> str:
@@ -48,14 +51,20 @@ def list_heading(explanations: Sequence[Explanation]) -> str:
 
 def _card_lines(card: Card, *, close: bool) -> list[str]:
     """Return the lines of one input."""
-    console = plain_console()
+    width = plain_console().width
     first = next(row.explanation for section in card.sections for row in section.rows)
     lines = [card_heading(card), Text(f"  {one_line(renderer_of(first.example.kind).brief(first))}")]
     lines += [Text(f"  note: {one_line(note)}") for note in card.notes[:NOTES]]
     alone = len(card.sections) == 1
     for section in card.sections:
         for row in section.rows:
-            lines += [_one_line(row, section, alone=alone)] if close else _own_lines(row, section, console.width)
+            lines += [_one_line(row, section, alone=alone)] if close else _own_lines(row, section, width)
+    return _cut(lines)
+
+
+def _cut(lines: Sequence[Text]) -> list[str]:
+    """Return lines as a terminal shows them, each cut where it is too long."""
+    console = plain_console()
     for line in lines:
         line.truncate(console.width, overflow="ellipsis")
         console.print(line, no_wrap=True, overflow="ignore", crop=False)
@@ -69,7 +78,7 @@ def _own_lines(row: AnswerRow, section: Section, width: int) -> list[Text]:
 def _one_line(row: AnswerRow, section: Section, *, alone: bool) -> Text:
     """Return the method, the label if there are several, and a few words on each side."""
     caption = f" ({one_line(row.caption)})" if row.caption else ""
-    about = "" if alone or section.label is None else f", {one_line(section.label)}"
+    about = "" if alone or section.label is None else f", {one_line(section.label)} {section.probability}"
     sides = [
         name + ", ".join(f"{word_entry(word.text)} {word.shown}" for word in words[:FEW])
         for name, words in (("", row.strongest), ("against ", row.against))

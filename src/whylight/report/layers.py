@@ -164,7 +164,7 @@ def _cells(
     score = "+.6g" if signed else ".6g"
     return tuple(
         ShadedCell(*shades[i], f"{_shortened_word(words[i], _TIP)} · layer {layer} · {format(float(row[i]), score)}")
-        for i in places
+        for i in map(int, places)
     )
 
 

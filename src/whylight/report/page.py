@@ -1,6 +1,7 @@
 """Explanations as a web page that stands alone, or as a part of a notebook: no script, and nothing is fetched."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 
 from whylight.core.evidence import SPANS
@@ -11,8 +12,8 @@ from whylight.report.templating import environment
 from whylight.store import files
 
 TITLE = "Why this label?"
-IN_NOTEBOOK, ROWS_IN_NOTEBOOK = 10, 60
-"""Inputs and explanations that a cell of a notebook shows: it is stored with the notebook."""
+WORDS_IN_NOTEBOOK = 10_000
+"""Words that a cell of a notebook shows, counted once for each label and method: it is stored with the notebook."""
 
 
 def page(explanations: Sequence[Explanation], *, title: str = TITLE, evidence: int = SPANS) -> str:
@@ -34,11 +35,16 @@ def fragment(explanations: Sequence[Explanation]) -> str:
 
     Of very many, those of the first inputs are shown, and a sentence counts the others.
     """
-    first = list(dict.fromkeys(one.example for one in explanations))[:IN_NOTEBOOK]
-    shown = [one for one in explanations if one.example in first][:ROWS_IN_NOTEBOOK]
+    shown = first_few(explanations, words=WORDS_IN_NOTEBOOK)
     left = len(explanations) - len(shown)
     more = f"{left:,} more are not shown here; .save writes a page with all of them." if left else ""
     return environment().get_template("fragment.html").render(page_variables(cards(shown)), more=more)
+
+
+def first_few(explanations: Sequence[Explanation], *, words: int) -> Sequence[Explanation]:
+    """Return the first explanations, at least one, that together have no more features than that over all labels."""
+    sizes = [len(one.places) * (len(one.targets) if one.provenance.class_specific else 1) for one in explanations]
+    return explanations[: max(1, sum(total <= words for total in accumulate(sizes)))]
 
 
 def write_page(path: str | Path, html: str) -> None:
@@ -61,6 +67,7 @@ def page_variables(all_cards: list[Card]) -> dict[str, object]:
         "cards": all_cards,
         "any_signed": any(row.signed for row in rows),
         "any_unsigned": any(not row.signed for row in rows),
+        "any_layers": any(row.stacked for row in rows),
         "noun": common_noun(row.kind for row in rows),
         "styles": styles_of(row.kind for row in rows),
     }

@@ -21,7 +21,7 @@ from whylight.core.errors import SettingError
 from whylight.core.inputs import JsonValue
 from whylight.core.printable import to_json
 from whylight.core.showing import Display
-from whylight.report.sheets import Sheet, sheet_html, sheet_page, sheet_text
+from whylight.report.sheets import Sheet, print_sheet, sheet_html, sheet_page, sheet_text
 from whylight.store import files, tables
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def display(  # noqa: PLR0913  a form each
     noun: str,
     *,
     text: Callable[[Any], str],
+    show: Callable[[Any], None],
     html: Callable[[Any], str],
     records: Callable[[Any], Records],
     page: Callable[[Any], str],
@@ -49,6 +50,7 @@ def display(  # noqa: PLR0913  a form each
     Args:
         noun: What one is called, with its article.
         text: A few lines.
+        show: Prints all of it.
         html: A card or table for a notebook.
         records: Flat records, for a data frame and a table.
         page: A complete HTML document.
@@ -67,7 +69,7 @@ def display(  # noqa: PLR0913  a form each
     if picture is not None:
         drawn = picture  # which is not None in the functions below, either
         writers |= {ending: lambda thing, path: _write_picture(path, drawn(thing)) for ending in PICTURES}
-    return Display(text=text, html=html, records=records, save=_saver(noun, writers, hint))
+    return Display(text=text, show=show, html=html, records=records, save=_saver(noun, writers, hint))
 
 
 def sheet_display(  # noqa: PLR0913  a form each
@@ -85,6 +87,7 @@ def sheet_display(  # noqa: PLR0913  a form each
     return display(
         noun,
         text=lambda thing: sheet_text(sheet(thing)),
+        show=lambda thing: print_sheet(sheet(thing)),
         html=lambda thing: sheet_html(sheet(thing)),
         records=records,
         page=page or (lambda thing: sheet_page(sheet(thing))),

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 from whylight.core.explanation import Explanation
 from whylight.core.showing import register_display
+from whylight.explaining.console import Console
 from whylight.report.brief import brief_list, brief_text
 from whylight.report.page import fragment, page
 from whylight.report.plots import check_matplotlib
 from whylight.report.saving import display
+from whylight.report.terminal import render
 from whylight.store.tables import Row
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ register_display(
     display(
         "an explanation",
         text=brief_text,
+        show=lambda one: render([one], console=Console()),
         html=lambda one: fragment([one]),
         records=explanation_records,
         page=lambda one: page([one]),
@@ -68,6 +71,7 @@ register_display(
     display(
         "a list of explanations",
         text=brief_list,
+        show=lambda several: render(several, console=Console()),
         html=fragment,
         records=list_records,
         page=page,

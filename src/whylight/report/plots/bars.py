@@ -24,7 +24,9 @@ from whylight.report.plots.canvas import (
     styled,
 )
 from whylight.report.plots.fonts import short_label
+from whylight.report.plots.letters import answer_title, fitted_lines, room_beside
 from whylight.report.plots.subject import PARTS, said_words, word_names
+from whylight.report.sheets import count_of
 
 WIDTH, BAR, AROUND = 6.4, 0.27, 1.15
 """Inches: of the picture, of a bar, and of what stands above and below the bars of a panel."""
@@ -61,19 +63,26 @@ def draw_bars(
     panels = {one: bars_of(explanation, one, top=top) for one in targets}
     texts = [bar.name for bars in panels.values() for bar in bars] + [one.label for one in targets]
     with styled(texts):
-        if ax is not None:
-            axes, figure = [ax], figure_of(ax)
-        else:
-            heights = [AROUND + BAR * len(bars) for bars in panels.values()]
-            figure = new_picture(WIDTH, sum(heights))
-            axes = list(figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0])
+        axes = [ax] if ax is not None else _new_axes([len(bars) for bars in panels.values()])
         ends = _ends([bar.score for bars in panels.values() for bar in bars if not bar.rest])
         for axis, (one, bars) in zip(axes, panels.items(), strict=True):
-            _draw_panel(axis, explanation, one, bars, ends=ends)
-    more = len(explanation.targets) - len(targets) if target is None else 0
+            _draw_panel(axis, bars, ends=ends, signed=explanation.provenance.signed)
+            room = room_beside([bar.name for bar in bars], axis)
+            caption = fitted_lines(caption_of(explanation), room) if axis is axes[0] else ()
+            heading(axis, answer_title(explanation, one, room), caption)
+        axes[-1].set_xlabel(score_axis(explanation), fontsize=SMALL, color=MUTED)
+    more = len(explanation.targets) - len(targets) if target is None and explanation.provenance.class_specific else 0
     words = [f"{answered(explanation, one)}: {_said(explanation, one)}" for one in targets]
-    words += [f"{more} less probable labels are not drawn."] if more else []
-    return described(figure, f"Words by {explanation.provenance.method}", " ".join(words))
+    words += [f"{count_of(more, 'less probable label')} not drawn."] if more else []
+    return described(figure_of(axes[0]), f"Words by {explanation.provenance.method}", " ".join(words))
+
+
+def score_axis(explanation: Explanation) -> str:
+    """Say what lies on both sides of an axis of scores."""
+    receipt = explanation.provenance
+    if not receipt.signed:
+        return f"importance ({receipt.score})"
+    return f"speaks against  \u2190  score ({receipt.score})  \u2192  speaks for"
 
 
 def bars_of(explanation: Explanation, target: Target, *, top: int) -> list[Bar]:
@@ -100,23 +109,28 @@ def _targets(explanation: Explanation) -> list[Target]:
     return ranked[:PANELS]
 
 
-def _draw_panel(
-    axis: Axes, explanation: Explanation, target: Target, bars: list[Bar], *, ends: tuple[float, float]
-) -> None:
-    receipt, places = explanation.provenance, np.arange(len(bars))
-    for place, bar in zip(places, bars, strict=True):
-        shade = colour("importance" if not receipt.signed else "for" if bar.score > 0 else "against")
-        reached = 0.0 if bar.rest else bar.score  # a sum of hundreds would dwarf the words
-        axis.barh(place, reached, height=0.72, color=shade, linewidth=0)
+def _new_axes(counts: list[int]) -> list[Axes]:
+    """Return axes below each other in a picture of their own, for so many bars each."""
+    heights = [AROUND + BAR * count for count in counts]
+    figure = new_picture(WIDTH, sum(heights))
+    return list(figure.subplots(len(counts), 1, squeeze=False, height_ratios=heights)[:, 0])
+
+
+def _draw_panel(axis: Axes, bars: list[Bar], *, ends: tuple[float, float], signed: bool) -> None:
+    places = np.arange(len(bars))
+    reached = [0.0 if bar.rest else bar.score for bar in bars]  # a sum of hundreds would dwarf the words
+    shades = [colour("importance" if not signed else "for" if bar.score > 0 else "against") for bar in bars]
+    axis.barh(places, reached, height=0.72, color=shades, linewidth=0)
+    for place, bar in enumerate(bars):
         axis.annotate(
             bar.shown.replace("-", "\u2212"),
-            (reached, place),
+            (reached[place], place),
             xytext=(4 if bar.score >= 0 else -4, 0),
             textcoords="offset points",
             va="center",
             ha="left" if bar.score >= 0 else "right",
             fontsize=SMALL,
-            color=MUTED if bar.rest else shade,
+            color=MUTED if bar.rest else shades[place],
         )
     axis.set_yticks(places, [bar.name for bar in bars])
     for text, bar in zip(axis.get_yticklabels(), bars, strict=True):
@@ -127,9 +141,6 @@ def _draw_panel(
     axis.spines["left"].set_visible(False)
     axis.tick_params(axis="y", length=0)
     axis.tick_params(axis="x", length=3)
-    sides = "speaks against  \u2190  score ({})  \u2192  speaks for" if receipt.signed else "importance ({})"
-    axis.set_xlabel(sides.format(receipt.score))
-    heading(axis, answered(explanation, target), caption_of(explanation))
 
 
 def _ends(scores: list[float]) -> tuple[float, float]:
@@ -139,18 +150,13 @@ def _ends(scores: list[float]) -> tuple[float, float]:
     return low - room * (low < 0), high + room * (high > 0 or low == 0)
 
 
-def caption_of(explanation: Explanation) -> str:
+def caption_of(explanation: Explanation) -> list[str]:
     """Say by which method and model a picture came about, and what its marks mean."""
-    receipt, names = explanation.provenance, [getattr(place, "part", 0) for place in explanation.places]
-    layer = receipt.settings.get("layer")
-    parts = [
-        receipt.method,
-        *([f"layer {layer}"] if isinstance(layer, int) else []),
-        short_label(receipt.model, widest=40),
-    ]
-    parts += ["same for every label"] if not receipt.class_specific and len(explanation.targets) > 1 else []
-    parts += [f"{PARTS[0]} first text, {PARTS[1]} second text"] if any(names) else []
-    return " \u00b7 ".join(parts)
+    receipt, parts = explanation.provenance, {getattr(place, "part", 0) for place in explanation.places}
+    layer, model = receipt.settings.get("layer"), short_label(receipt.model, widest=40)
+    said = [receipt.method, *([f"layer {layer}"] if isinstance(layer, int) else []), model]
+    said += ["same for every label"] if not receipt.class_specific and len(explanation.targets) > 1 else []
+    return said + ([f"{PARTS[0]} first text, {PARTS[1]} second text"] if len(parts) > 1 else [])
 
 
 def _said(explanation: Explanation, target: Target) -> str:

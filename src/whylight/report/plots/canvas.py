@@ -7,7 +7,7 @@ of a PNG or PDF, and in `<title>` and `<desc>` of an SVG.
 
 import base64
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from io import BytesIO
 from pathlib import Path
@@ -32,8 +32,8 @@ from whylight.store import files
 
 DPI, SCREEN, INCH = 200, 96, 72.0
 """Dots per inch of a picture and of the screen of a notebook, and points of an inch."""
-MUTED, LINE = "#57606b", "#c9ced4"
-"""Colours of small print, and of lines that lead the eye."""
+MUTED, LINE = "#6f7782", "#c9ced4"
+"""Colours of small print, which can be read on white and on black, and of lines that lead the eye."""
 SMALL, USUAL, LARGE = 8.5, 10.0, 12.0
 """Sizes of letters, in points."""
 _DESCRIBED = {"png": ("Title", "Description"), "svg": ("Title", "Description"), "pdf": ("Title", "Subject")}
@@ -128,6 +128,13 @@ def described(figure: Figure, headline: str, words: str) -> Figure:
     return figure
 
 
+def laid_out(axes: Axes) -> float:
+    """Return how wide axes are, in points, once their figure has found its layout."""
+    figure = figure_of(axes)
+    figure.draw_without_rendering()
+    return axes.get_window_extent().width / figure.dpi * INCH
+
+
 def figure_of(axes: Axes) -> Figure:
     """Return the figure that holds some axes."""
     figure = axes.get_figure(root=True)
@@ -148,18 +155,14 @@ def colour_map(*, signed: bool) -> ListedColormap:
     return ListedColormap([*down, "#ffffff", *up])
 
 
-def heading(axes: Axes, title: str, caption: str, *, gap: float = 6.0) -> None:
-    """Write a title above axes, and a caption in small print below it."""
-    axes.set_title(title, loc="left", fontsize=LARGE, pad=gap + 1.6 * SMALL, **bold(title))
-    axes.annotate(
-        caption,
-        (0, 1),
-        xytext=(0, gap),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=SMALL,
-        color=MUTED,
-    )
+def heading(axes: Axes, title: str, caption: Sequence[str] = (), *, gap: float = 6.0) -> None:
+    """Write a title above axes, and lines of small print below it, for which the axes are not made narrower."""
+    axes.set_title(title, loc="left", fontsize=LARGE, pad=gap + 1.5 * SMALL * len(caption), **bold(title))
+    for number, line in enumerate(reversed(caption)):
+        away = (0, gap + 1.5 * SMALL * number)
+        place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
+        small = axes.annotate(line, (0, 1), away, fontsize=SMALL, color=MUTED, annotation_clip=False, **place)
+        small.set_in_layout(False)
 
 
 def bold(text: str) -> dict[str, Any]:

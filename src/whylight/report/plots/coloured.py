@@ -20,15 +20,37 @@ from whylight.report.colours import scale_of, shades
 from whylight.report.kinds._text_lines import excerpt
 from whylight.report.pieces import Piece, pieces_of
 from whylight.report.plots.bars import caption_of
-from whylight.report.plots.canvas import INCH, MUTED, SMALL, answered, described, figure_of, new_picture, styled
+from whylight.report.plots.canvas import (
+    INCH,
+    MUTED,
+    SMALL,
+    answered,
+    described,
+    figure_of,
+    laid_out,
+    new_picture,
+    styled,
+)
 from whylight.report.plots.directions import RIGHT, base_direction, mirrored, reading_directions, visual_order
-from whylight.report.plots.letters import LEGEND, MARGIN, TITLE, Letters, draw_legend, frame_points
-from whylight.report.plots.subject import said_words, word_names
+from whylight.report.plots.letters import (
+    LEGEND,
+    MARGIN,
+    Letters,
+    answer_title,
+    draw_legend,
+    fitted_lines,
+    fitting,
+    frame_points,
+    title_height,
+)
+from whylight.report.plots.subject import PARTS, said_words, word_names
 
 WIDTH = 6.8
 """Inches of the picture."""
-SIZE, LINE = 11.5, 21.0
-"""Points of a letter, and of a line."""
+SNUG = 0.98
+"""Share of a line that is filled: on paper, letters are a little wider than they were measured."""
+SIZE, LINE, PART = 11.5, 21.0, 9.0
+"""Points of a letter, of a line, and of the mark above a text of a pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +77,16 @@ def draw_text(explanation: Explanation, *, target: str | int | None = None, ax: 
     texts = [*text_of(explanation.example).parts, one.label]
     with styled(texts):
         figure = new_picture(WIDTH, 1.0, layout=None) if ax is None else figure_of(ax)
-        wide = (WIDTH if ax is None else ax.get_window_extent().width / figure.dpi) * INCH
-        stretches, height = _set_parts(parts, wide=wide - 2 * MARGIN)
-        tall = height + 2 * MARGIN + TITLE + LEGEND
+        wide = WIDTH * INCH if ax is None else laid_out(ax)
+        stretches, height = _set_parts(parts, wide=SNUG * (wide - 2 * MARGIN))
+        caption = fitted_lines(caption_of(explanation), wide - 2 * MARGIN)
+        top = MARGIN + title_height(caption)
+        tall = top + height + LEGEND + MARGIN
         if ax is None:
             figure.set_size_inches(WIDTH, tall / INCH)
             ax = figure.add_axes((0, 0, 1, 1))
-        frame_points(ax, answered(explanation, one), caption_of(explanation), size=(wide, tall))
-        _draw_stretches(ax, stretches, signed=signed)
+        frame_points(ax, answer_title(explanation, one, wide - 2 * MARGIN), caption, size=(wide, tall))
+        _draw_stretches(ax, stretches, top=top, signed=signed)
         ends = ("speaks against", "speaks for") if signed else ("importance: low", "high")
         draw_legend(ax, signed=signed, bottom=tall - MARGIN, ends=ends)
     said = said_words(word_names(explanation), explanation.row(one), signed=signed)
@@ -77,8 +101,8 @@ def _set_parts(parts: Sequence[Sequence[Piece]], *, wide: float) -> tuple[list[S
     height = 0.0
     for number, pieces in enumerate(parts):
         if len(parts) > 1:
-            made.append(Stretch(("First text", "Second text")[number], 0, 0.0, height + SMALL, -1.0))
-            height += LINE
+            height += PART * (number + 1)
+            made.append(Stretch(PARTS[number], 0, 0.0, height - 2, -1.0))
         lines = _wrapped(pieces, wide)
         base = base_direction("".join(piece.text for piece in pieces))
         for line in lines:
@@ -89,39 +113,33 @@ def _set_parts(parts: Sequence[Sequence[Piece]], *, wide: float) -> tuple[list[S
 
 def _wrapped(pieces: Sequence[Piece], wide: float) -> list[list[Stretch]]:
     """Cut pieces into lines; a word that is wider than a line goes on in the next."""
-    letters = Letters(SIZE)
+    letters, x = Letters(SIZE), 0.0
     lines: list[list[Stretch]] = [[]]
-    x = 0.0
     for text, step in _words(pieces):
-        width = letters(text)
-        if text == "\n" or (x + letters(text.rstrip()) > wide and lines[-1]):
-            lines.append([])
-            x = 0.0
-        if text.isspace() and not x:
-            continue
-        for part in _broken(text, wide, letters) if width > wide else [text]:
-            if x and x + letters(part.rstrip()) > wide:
+        for part in ["\n"] if text == "\n" else _broken(text, wide, letters):
+            width = 0.0 if part == "\n" else letters(part)
+            if part == "\n" or (x and not part.isspace() and x + width > wide):
                 lines.append([])
                 x = 0.0
-            own = letters(part)
-            lines[-1].append(Stretch(part, step, x, 0.0, own))
-            x += own
+            if part != "\n" and (x or not part.isspace()):
+                lines[-1].append(Stretch(part, step, x, 0.0, width))
+                x += width
     return [line[:-1] if line and line[-1].text.isspace() else line for line in lines]
 
 
 def _words(pieces: Sequence[Piece]) -> Iterator[tuple[str, int]]:
     """Yield words, blanks and line ends with their shade steps."""
     for piece in pieces:
-        for text in re.findall(r"\n|[^\S\n]+|\S+", clean(piece.text).replace("\t", "    ")):
+        for text in re.findall(r"\n|[^\S\n]+|\S+", clean(piece.text)):
             yield text if not text.isspace() or text == "\n" else " ", piece.step
 
 
 def _broken(word: str, wide: float, letters: Letters) -> Iterator[str]:
     """Yield parts of a word that each fit into a line."""
     while word:
-        fits = next((n for n in range(len(word), 1, -1) if letters(word[:n]) <= wide), 1) if letters(word) > wide else 0
-        yield word[: fits or len(word)]
-        word = word[fits:] if fits else ""
+        fits = max(1, fitting(word, wide, letters))
+        yield word[:fits]
+        word = word[fits:]
 
 
 def _placed(line: Sequence[Stretch], wide: float, *, base: str) -> Iterator[Stretch]:
@@ -135,9 +153,9 @@ def _placed(line: Sequence[Stretch], wide: float, *, base: str) -> Iterator[Stre
         x += one.width
 
 
-def _draw_stretches(axis: Axes, stretches: Sequence[Stretch], *, signed: bool) -> None:
+def _draw_stretches(axis: Axes, stretches: Sequence[Stretch], *, top: float, signed: bool) -> None:
     for one in stretches:
-        placed = replace(one, x=one.x + MARGIN, y=one.y + MARGIN + TITLE)
+        placed = replace(one, x=one.x + MARGIN, y=one.y + top)
         if one.width < 0:
             axis.text(placed.x, placed.y, one.text, fontsize=SMALL, color=MUTED, va="baseline")
         else:

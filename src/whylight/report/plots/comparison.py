@@ -18,7 +18,6 @@ from whylight.report.cards import captions_of
 from whylight.report.numbers import shown_score
 from whylight.report.plots.canvas import (
     INCH,
-    MUTED,
     SMALL,
     answered,
     described,
@@ -29,11 +28,12 @@ from whylight.report.plots.canvas import (
 )
 from whylight.report.plots.cells import MINUS, draw_cells, minus_marks, write_cells
 from whylight.report.plots.fonts import short_label
+from whylight.report.plots.letters import answer_title, fitted_lines, room_beside
 from whylight.report.plots.subject import PARTS, common_target, said_words, word_names
 
 COLUMN, NARROW, ROW = 1.05, 0.5, 0.25
 """Inches of a column, of one without numbers, and of a row."""
-NAMES, ROOM, LEAST = 1.4, 1.0, 3.6
+NAMES, ROOM, LEAST = 1.4, 1.1, 3.6
 """Inches of words beside the columns, of what stands above and below them but for their names, and of all columns."""
 FLAT, LETTER = 0.3, 0.075
 """Inches of the names of columns, if one line is enough for them, and of a letter."""
@@ -87,10 +87,17 @@ def draw_comparison(
         ax.set_xticks(np.arange(len(columns)) + 0.5, columns, fontsize=SMALL)
         for name in ax.get_xticklabels() if tall > FLAT else ():
             name.set(rotation=40, rotation_mode="anchor", ha="left")
-        hidden = len(words) > len(kept)
-        caption = f"{len(kept)} of {len(words)} words \u00b7 {MEANINGS[scale]}" if hidden else MEANINGS[scale]
-        heading(ax, answered(explanations[0], one), caption, gap=INCH * tall)
-        _explain_colours(ax, signed, pair=any(PARTS[1] in word for word in words))
+        shown = [f"{len(kept)} of {len(words)} words"] if len(words) > len(kept) else []
+        beside = room_beside(words, ax)
+        heading(
+            ax,
+            answer_title(explanations[0], one, beside),
+            fitted_lines([*shown, MEANINGS[scale]], beside),
+            gap=INCH * tall,
+        )
+        meanings = _meanings(signed, pair=any(PARTS[1] in word for word in words))
+        ax.xaxis.set_label_position("bottom")
+        ax.set_xlabel("\n".join(fitted_lines(meanings, beside)), loc="left")
     said = (
         f"{name}: {said_words(words, row, signed=each.provenance.signed)}"
         for name, row, each in zip(columns, scores, explanations, strict=True)
@@ -138,17 +145,8 @@ def _tall_names(columns: Sequence[str], room: float) -> float:
     return FLAT if longest < room else FLAT + 0.65 * longest
 
 
-def _explain_colours(axis: Axes, signed: Sequence[bool], *, pair: bool) -> None:
-    """Say below the grid what colours and marks mean."""
+def _meanings(signed: Sequence[bool], *, pair: bool) -> list[str]:
+    """Say what colours and marks mean."""
     said = ["blue speaks for the label", f"red, {MINUS}, against it"] if any(signed) else []
     said += [] if all(signed) else ["purple is importance, without a sign"]
-    said += [f"{PARTS[0]} first text, {PARTS[1]} second text"] if pair else []
-    axis.annotate(
-        " \u00b7 ".join(said),
-        (0, 0),
-        xytext=(0, -SMALL - 6),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=SMALL,
-        color=MUTED,
-    )
+    return said + ([f"{PARTS[0]} first text, {PARTS[1]} second text"] if pair else [])

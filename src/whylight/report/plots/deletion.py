@@ -82,7 +82,7 @@ def _draw_pair(axes: Sequence[Axes], rows: Sequence[Row], means: Mapping[str, Me
         axis.grid(axis="y", color=LINE, linewidth=0.5)
         axis.tick_params(length=3, labelsize=SMALL, labelcolor=MUTED)
         title, meaning = side.split(": ")
-        heading(axis, title, f"{meaning} \u00b7 removed by {remover} \u00b7 {count_of(texts, 'text')}")
+        heading(axis, title, [f"{meaning} \u00b7 removed by {remover} \u00b7 {count_of(texts, 'text')}"])
     axes[0].set_ylabel(f"score of the label ({space})")
 
 

@@ -16,12 +16,32 @@ from whylight.core.errors import InputError, unknown
 from whylight.core.explanation import Explanation
 from whylight.report.layers import strongest_blocks
 from whylight.report.numbers import shown_score
-from whylight.report.plots.canvas import INCH, MUTED, SMALL, USUAL, answered, described, figure_of, new_picture, styled
+from whylight.report.plots.canvas import (
+    INCH,
+    MUTED,
+    SMALL,
+    USUAL,
+    answered,
+    described,
+    figure_of,
+    laid_out,
+    new_picture,
+    styled,
+)
 from whylight.report.plots.cells import MINUS, draw_cells, minus_marks, write_cells
 from whylight.report.plots.comparison import SCALINGS, Scaling, relative_scores
 from whylight.report.plots.directions import RIGHT, base_direction
 from whylight.report.plots.fonts import short_label
-from whylight.report.plots.letters import LEGEND, MARGIN, TITLE, Letters, draw_legend, frame_points
+from whylight.report.plots.letters import (
+    LEGEND,
+    MARGIN,
+    Letters,
+    answer_title,
+    draw_legend,
+    fitted_lines,
+    frame_points,
+    title_height,
+)
 from whylight.report.plots.subject import common_target, said_words
 from whylight.report.stacks import method_of, stacks
 
@@ -86,18 +106,20 @@ def draw_layers(
     with styled([first.example.key, one.label]):
         stack = _stack_of(ordered, np.stack([each.row(one) for each in ordered]), scale)
         figure: Figure = new_picture(WIDTH, 1.0, layout=None) if ax is None else figure_of(ax)
-        wide = (WIDTH if ax is None else ax.get_window_extent().width / figure.dpi) * INCH
+        wide = WIDTH * INCH if ax is None else laid_out(ax)
         every = list(_lines_of_words(stack.widths, wide - 2 * MARGIN - LAYER - PEAK * stack.own))
         blocks = strongest_blocks(every, stack.scores)
         block = stack.row * len(ordered) + WORDS
-        tall = 2 * MARGIN + TITLE + len(blocks) * block + LEGEND
+        hidden = sum(map(len, every)) - sum(map(len, blocks))
+        caption = fitted_lines(_layers_caption(first, stack, hidden), wide - 2 * MARGIN)
+        top = MARGIN + title_height(caption)
+        tall = top + len(blocks) * block + LEGEND + MARGIN
         if ax is None:
             figure.set_size_inches(WIDTH, tall / INCH)
             ax = figure.add_axes((0, 0, 1, 1))
-        hidden = sum(map(len, every)) - sum(map(len, blocks))
-        frame_points(ax, answered(first, one), _layers_caption(first, stack, hidden), size=(wide, tall))
+        frame_points(ax, answer_title(first, one, wide - 2 * MARGIN), caption, size=(wide, tall))
         for number, places in enumerate(blocks):
-            _draw_block(ax, stack, places, top=MARGIN + TITLE + number * block, wide=wide)
+            _draw_block(ax, stack, places, top=top + number * block, wide=wide)
         draw_legend(ax, signed=stack.signed, bottom=tall - MARGIN, ends=_ends(stack))
     said = (
         f"Layer {layer}: {said_words(stack.names, row, signed=stack.signed, most=SPOKEN)}"
@@ -171,14 +193,10 @@ def _draw_block(axis: Axes, stack: Stack, places: Ints, *, top: float, wide: flo
         axis.text((start + end) / 2, base, stack.names[place], fontsize=USUAL, ha="center", va="baseline")
 
 
-def _layers_caption(first: Explanation, stack: Stack, hidden: int) -> str:
-    scale = (
-        "each layer has its own scale; its strongest score stands beside it"
-        if stack.own
-        else "one scale for all layers"
-    )
-    parts = [method_of(first), scale, *([f"{hidden} words of a long text are not shown"] if hidden else [])]
-    return " \u00b7 ".join(parts)
+def _layers_caption(first: Explanation, stack: Stack, hidden: int) -> list[str]:
+    own = ["each layer has its own scale", "its strongest score stands beside it"]
+    scale = own if stack.own else ["one scale for all layers"]
+    return [method_of(first), *scale, *([f"{hidden} words of a long text are not shown"] if hidden else [])]
 
 
 def _ends(stack: Stack) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.explanation import Explanation
 from whylight.report.numbers import shown_score
+from whylight.report.plots.bars import score_axis
 from whylight.report.plots.canvas import (
     LINE,
     MUTED,
@@ -21,6 +22,7 @@ from whylight.report.plots.canvas import (
     styled,
 )
 from whylight.report.plots.fonts import short_label
+from whylight.report.plots.letters import fitted_lines, fitted_title, room_beside
 from whylight.report.plots.subject import WIDEST
 from whylight.report.sheets import count_of
 from whylight.report.terminal import word_entry
@@ -65,7 +67,7 @@ def draw_summary(
     explained = list(explained_by(given, chosen))
     found = _chosen_labels(word_sums(explained), label if ax is None or label is not None else _only(explained))
     receipt, texts = explained[0].provenance, len({one.example for one in explained})
-    caption = f"{chosen} \u00b7 {count_of(texts, 'text')} \u00b7 a dot per place; black: mean \u00b1 standard deviation"
+    caption = [chosen, count_of(texts, "text"), "a dot per place", "black: mean \u00b1 standard deviation"]
     panels = {name: words[:top] for name, words in found.items()}
     with styled([*panels, *(word.word for words in panels.values() for word in words)]):
         if ax is None:
@@ -76,9 +78,10 @@ def draw_summary(
             axes = [ax]
         for axis, (name, words) in zip(axes, panels.items(), strict=True):
             _draw_words(axis, words, signed=receipt.signed)
-            heading(axis, f"what drives {short_label(name, widest=40)}", caption)
-            sides = "speaks against  \u2190  score ({})  \u2192  speaks for" if receipt.signed else "importance ({})"
-            axis.set_xlabel(sides.format(receipt.score))
+            room = room_beside([short_label(word.word) for word in words], axis)
+            small = fitted_lines(caption, room) if axis is axes[0] else ()
+            heading(axis, fitted_title(name, "what drives {}", room), small)
+        axes[-1].set_xlabel(score_axis(explained[0]), fontsize=SMALL, color=MUTED)
     said = (
         f"{name}: {'; '.join(_said_word(word, receipt.signed) for word in words[:SPOKEN])}."
         for name, words in panels.items()
