@@ -186,7 +186,7 @@ def _fact_table(facts: FactList) -> Table:
 def _print_grid(grid: Grid, console: Console) -> None:
     if grid.title:
         console.print(grid.title, style="italic")
-    for number, columns in enumerate(_parts(grid, console.width)):
+    for number, columns in enumerate(_fitting_columns(grid, console.width)):
         if number:
             console.print()
         console.print(_rich_table(grid, columns))
@@ -203,7 +203,7 @@ def _rich_table(grid: Grid, columns: Sequence[int]) -> Table:
     return table
 
 
-def _parts(grid: Grid, width: int) -> Iterator[list[int]]:
+def _fitting_columns(grid: Grid, width: int) -> Iterator[list[int]]:
     """Divide the columns of a table into parts that fit beside each other; each has the columns that are keys."""
     sizes = [_column_width(grid, column) for column in range(len(grid.heads))]
     keys, left = list(range(grid.keys)), list(range(grid.keys, len(grid.heads)))
