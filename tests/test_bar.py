@@ -44,7 +44,7 @@ def test_what_is_done_in_time_shows_nothing(screen: Screen) -> None:
 def test_a_method_that_searches_shows_how_good_it_has_become(screen: Screen) -> None:
     with redirect_stderr(screen), bar.progress_bar(2, shown=True) as step:
         step("marc")
-        progress.show("loss", -2.3456)
+        progress.tell("loss", -2.3456)
         time.sleep(0.5)
         assert "loss -2.346" in screen.getvalue()
         before = len(screen.getvalue())
@@ -56,7 +56,7 @@ def test_a_method_that_searches_shows_how_good_it_has_become(screen: Screen) -> 
 @pytest.mark.parametrize("method", ["marc", "aml"])
 def test_a_loss_is_shown_for_every_step(method: str) -> None:
     clf, shown = quick.classifier("bert", num_labels=3), list[str]()
-    with progress.showing(shown.append):
+    with progress.telling(shown.append):
         quick.run(clf, quick.TEXT, method, steps=3, rate=0.05)
     assert len(shown) == 3
     assert len({float(one.removeprefix("loss ")) for one in shown}) > 1

@@ -112,9 +112,9 @@ def curves(found: "Evaluation", *, remover: str | None = None, methods: Sequence
     """
     known = evaluated(found)
     check_matplotlib()
-    from whylight.report.plots.deletion import draw_curves  # noqa: PLC0415
+    from whylight.report.plots.deletion import draw_perturbation  # noqa: PLC0415
 
-    return draw_curves(known, remover=remover, methods=methods)
+    return draw_perturbation(known, remover=remover, methods=methods)
 
 
 def summary(

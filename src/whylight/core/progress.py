@@ -42,7 +42,7 @@ def advance(steps: int) -> None:
         listener.advance(steps)
 
 
-def show(name: str, value: float) -> None:
+def tell(name: str, value: float) -> None:
     """Say how good it has become, by a figure such as a loss, to whoever watches."""
     display = _display.get()
     if display is not None:
@@ -99,7 +99,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 @contextmanager
-def showing(display: Callable[[str], None]) -> Iterator[None]:
+def telling(display: Callable[[str], None]) -> Iterator[None]:
     """Send figures of the work inside the block to a display; whoever watches around the block goes on."""
     around = _display.get()
 

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingC
 from whylight.core.estimate import Estimate, Planned, duration
 from whylight.core.limits import limited
 from whylight.core.printable import one_line
-from whylight.core.progress import Listener, hearing, listening, showing
+from whylight.core.progress import Listener, hearing, listening, telling
 from whylight.explaining.console import Console, complain, text_column
 
 PATIENCE = 2.0
@@ -45,7 +45,7 @@ def progress_bar(total: int, *, shown: bool, plan: Sequence[Planned] | None = No
         say = None if bar is None else bar.say
         ears = _Ears(Estimate([("", 1)] * total if plan is None else plan, limits, say=say), bar)
         try:
-            with listening(ears), nullcontext() if bar is None else showing(bar.show):
+            with listening(ears), nullcontext() if bar is None else telling(bar.show):
                 yield ears.step
         finally:
             if bar is not None:

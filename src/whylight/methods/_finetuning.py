@@ -83,7 +83,7 @@ def finetune_all(best: Sequence[Best], network: Attributor, how: Finetuning) -> 
             optimiser.step()
             item.view.meter.backward += ROWS + len(item.reading.rows)
             item.view.meter.forward += len(item.reading.rows)
-            progress.show("loss", float(loss.detach()))
+            progress.tell("loss", float(loss.detach()))
             progress.advance(1)
         with torch.no_grad():
             one.consider(own.maps([item.reading], told)[0], how.steps)
@@ -114,7 +114,7 @@ def finetune_heads(best: Sequence[Best], network: Attributor, how: Finetuning) -
             optimiser.step()
             for item in items:
                 item.view.meter.backward += ROWS
-            progress.show("loss", float(loss.detach()) / len(items))
+            progress.tell("loss", float(loss.detach()) / len(items))
             progress.advance(len(items))
         with torch.no_grad():
             _consider(group, _maps(items, network.scored(hidden, heads), network), how.steps)

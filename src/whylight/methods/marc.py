@@ -257,7 +257,7 @@ def _step(masks: Sequence[_Mask]) -> None:
         torch.autograd.backward(losses)
     for mask in masks:
         mask.step()
-    progress.show("loss", float(torch.stack(losses).detach().mean()))
+    progress.tell("loss", float(torch.stack(losses).detach().mean()))
     progress.advance(ROWS * len(masks))
 
 

@@ -31,7 +31,7 @@ def brief_text(explanation: Explanation) -> str:
 
 def brief_list(explanations: Sequence[Explanation]) -> str:
     """Return several explanations in a few lines, those of one input together; of very many, the first."""
-    lines = _cut([Text(one_line(list_heading(explanations)))])
+    lines = _cut_short_lines([Text(one_line(list_heading(explanations)))])
     rows = accumulate(len(one.targets) for one in explanations)
     shown = explanations[: max(1, sum(total <= MOST_LINES for total in rows))]  # each label takes a line at least
     for card in cards(shown):
@@ -59,10 +59,10 @@ def _card_lines(card: Card, *, close: bool) -> list[str]:
     for section in card.sections:
         for row in section.rows:
             lines += [_one_line(row, section, alone=alone)] if close else _own_lines(row, section, width)
-    return _cut(lines)
+    return _cut_short_lines(lines)
 
 
-def _cut(lines: Sequence[Text]) -> list[str]:
+def _cut_short_lines(lines: Sequence[Text]) -> list[str]:
     """Return lines as a terminal shows them, each cut where it is too long."""
     console = plain_console()
     for line in lines:

@@ -76,7 +76,7 @@ def read_run(folder: Path) -> Run:
         raise InputError(f"the run in '{folder}' has no finished text yet; let `whylight evaluate` go on first.")
     if stored.about.asked is None:
         raise InputError(f"'{folder}' does not say what was asked; it is not of `whylight evaluate`.")
-    return _run(stored.about, stored.about.asked, stored)
+    return _run_from(stored.about, stored.about.asked, stored)
 
 
 def run_of(found: Evaluation) -> Run:
@@ -89,10 +89,10 @@ def run_of(found: Evaluation) -> Run:
         raise InputError("the evaluation explains no text; there is nothing to show of it.")
     name = str(found.explanations[0]["run"])
     about = About(name, None, found.rows_run, found.seconds, found.peak_megabytes)
-    return _run(about, dict(found.asked), found)
+    return _run_from(about, dict(found.asked), found)
 
 
-def _run(about: About, asked: dict[str, Any], found: Stored | Evaluation) -> Run:
+def _run_from(about: About, asked: dict[str, Any], found: Stored | Evaluation) -> Run:
     methods: dict[str, bool] = {}
     texts = set()
     for row in found.explanations:

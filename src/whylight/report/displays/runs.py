@@ -41,10 +41,10 @@ def _evaluation_json(found: Evaluation) -> Mapping[str, object]:
 
 def _evaluation_picture(found: Evaluation) -> "Figure":
     check_matplotlib()
-    from whylight.report.plots.deletion import draw_curves  # noqa: PLC0415  matplotlib is optional, and slow to import
+    from whylight.report.plots.deletion import draw_perturbation  # noqa: PLC0415  matplotlib is optional, and slow to import
     from whylight.report.plots.words import draw_summary  # noqa: PLC0415
 
-    return draw_curves(found) if found.curves else draw_summary(found)
+    return draw_perturbation(found) if found.curves else draw_summary(found)
 
 
 register_display(

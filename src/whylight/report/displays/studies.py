@@ -46,7 +46,7 @@ def _roar_compared(found: "Sequence[RoarComparison]") -> Sheet:
     return Sheet("Remove and retrain: first minus second, seed by seed", (roar_comparisons(found),), (ROAR,))
 
 
-def _recommended(found: "Recommendation") -> Sheet:
+def _recommendation(found: "Recommendation") -> Sheet:
     return recommendation_sheet(found, title=f"Recommendation from {count_of(found.texts, 'text')}")
 
 
@@ -77,7 +77,7 @@ def _trained(found: "Trained") -> Sheet:
 register_display("SanitySummary", sheet_display("a sanity check", _sanity, records=lambda found: found.records()))
 register_display(
     "Recommendation",
-    sheet_display("a recommendation", _recommended, records=recommendation_records, plain=_recommendation_json),
+    sheet_display("a recommendation", _recommendation, records=recommendation_records, plain=_recommendation_json),
 )
 register_display(
     "Audit",

@@ -30,7 +30,7 @@ def dataset_sheet(data: Dataset) -> Sheet:
     counts = Counter(label for record in data for label in record.labels)
     marked = sum(bool(record.rationales) for record in data)
     pairs = [
-        ("labels", _listed([f"{name} ({counts[name]:,})" for name in data.label_names])),
+        ("labels", _names_of([f"{name} ({counts[name]:,})" for name in data.label_names])),
         ("labels of a text", "any number" if data.multi_label else "one"),
         ("with a rationale", f"{marked:,}"),
         *(("note", note) for note in data.notes),
@@ -43,20 +43,20 @@ def dataset_sheet(data: Dataset) -> Sheet:
 
 def dataset_records(data: Dataset) -> list[Row]:
     """Return one record per text, in the columns that data files have (docs/data.md)."""
-    rows = [_record(record, several=data.multi_label) for record in data]
+    rows = [_data_row(record, several=data.multi_label) for record in data]
     used = dict.fromkeys(name for row in rows for name, value in row.items() if value is not None)
     return [{name: row.get(name) for name in used} for row in rows]
 
 
-def _record(record: Record, *, several: bool) -> Row:
+def _data_row(record: Record, *, several: bool) -> Row:
     marks = {label: [numbers_of(place) for place in own.places] for label, own in record.rationales.items()}
     gold: Row = {"labels": list(record.labels), "rationales": marks or None}
     if not several:
         gold = {"label": next(iter(record.labels), None), "rationale": next(iter(marks.values()), None)}
-    return {"id": record.id, **_contents(record.example), **gold}
+    return {"id": record.id, **_input_columns(record.example), **gold}
 
 
-def _contents(example: Input) -> Row:
+def _input_columns(example: Input) -> Row:
     """Return the texts, and the words that came with them; of another kind of input, its JSON."""
     if not isinstance(example, Text):
         return {"kind": example.kind, **example.to_json()}
@@ -71,7 +71,7 @@ def classifier_sheet(classifier: "Classifier") -> Sheet:
         "architecture": getattr(classifier, "architecture", None),
         "layers": getattr(classifier, "n_layers", None),
         "reads at once": _tokens(getattr(classifier, "limit", None)),
-        f"labels ({len(labels):,})": _listed(labels.names),
+        f"labels ({len(labels):,})": _names_of(labels.names),
         "head": labels.head,
         "threshold": labels.threshold if labels.head == "sigmoid" else None,
         "removers": ", ".join(classifier.removers),
@@ -101,7 +101,7 @@ def _tokens(limit: int | None) -> str | None:
     return None if limit is None else count_of(limit, "token")
 
 
-def _listed(names: Sequence[str]) -> str:
+def _names_of(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
 

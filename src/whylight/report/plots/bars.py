@@ -59,12 +59,12 @@ def draw_bars(
     """
     if top < 1:
         raise SettingError(f"top is at least 1, not {top}.")
-    targets = [explanation.the_target(target)] if target is not None or ax is not None else _targets(explanation)
+    targets = [explanation.the_target(target)] if target is not None or ax is not None else _drawn_labels(explanation)
     panels = {one: bars_of(explanation, one, top=top) for one in targets}
     texts = [bar.name for bars in panels.values() for bar in bars] + [one.label for one in targets]
     with styled(texts):
         axes = [ax] if ax is not None else _new_axes([len(bars) for bars in panels.values()])
-        ends = _ends([bar.score for bars in panels.values() for bar in bars if not bar.rest])
+        ends = _axis_ends([bar.score for bars in panels.values() for bar in bars if not bar.rest])
         for axis, (one, bars) in zip(axes, panels.items(), strict=True):
             _draw_panel(axis, bars, ends=ends, signed=explanation.provenance.signed)
             room = room_beside([bar.name for bar in bars], axis)
@@ -100,7 +100,7 @@ def bars_of(explanation: Explanation, target: Target, *, top: int) -> list[Bar]:
     return bars
 
 
-def _targets(explanation: Explanation) -> list[Target]:
+def _drawn_labels(explanation: Explanation) -> list[Target]:
     """Return the labels that are drawn: all, or the most probable ones."""
     if not explanation.provenance.class_specific:
         return [explanation.targets[0]]
@@ -143,7 +143,7 @@ def _draw_panel(axis: Axes, bars: list[Bar], *, ends: tuple[float, float], signe
     axis.tick_params(axis="x", length=3)
 
 
-def _ends(scores: list[float]) -> tuple[float, float]:
+def _axis_ends(scores: list[float]) -> tuple[float, float]:
     """Return where the axis begins and ends: at 0 on a side without bars."""
     low, high = min([0.0, *scores]), max([0.0, *scores])
     room = ROOM * ((high - low) or 1.0)

@@ -40,7 +40,7 @@ _DESCRIBED = {"png": ("Title", "Description"), "svg": ("Title", "Description"), 
 """What formats call the title and the alternative text."""
 
 
-class Picture(Figure):
+class DescribedFigure(Figure):
     """A figure that says in words what it shows.
 
     Attributes:
@@ -111,9 +111,11 @@ def styled(texts: Iterable[str]) -> AbstractContextManager[None]:
     return mpl.rc_context(style)
 
 
-def new_picture(width: float, height: float, *, layout: Literal["constrained"] | None = "constrained") -> Picture:
+def new_picture(
+    width: float, height: float, *, layout: Literal["constrained"] | None = "constrained"
+) -> DescribedFigure:
     """Return an empty picture of some inches."""
-    picture = Picture(figsize=(width, height), dpi=DPI, layout=layout)
+    picture = DescribedFigure(figsize=(width, height), dpi=DPI, layout=layout)
     FigureCanvasAgg(picture)
     return picture
 
@@ -123,7 +125,7 @@ def described(figure: Figure, headline: str, words: str) -> Figure:
     before = alt_text_of(figure)
     text = f"{headline}. {words}"
     figure.alt_text = f"{before} {text}" if before else text  # type: ignore[attr-defined]
-    if isinstance(figure, Picture):
+    if isinstance(figure, DescribedFigure):
         figure.headline = headline
     return figure
 

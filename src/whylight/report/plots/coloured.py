@@ -54,7 +54,7 @@ SIZE, LINE, PART = 11.5, 21.0, 9.0
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class PlacedLetters:
     """Letters beside each other: their shade step and where they stand, in points from the upper edge."""
 
     text: str
@@ -95,14 +95,14 @@ def draw_text(explanation: Explanation, *, target: str | int | None = None, ax: 
     return described(figure, headline, f"{said} The text: {whole}")
 
 
-def _set_parts(parts: Sequence[Sequence[Piece]], *, wide: float) -> tuple[list[Stretch], float]:
+def _set_parts(parts: Sequence[Sequence[Piece]], *, wide: float) -> tuple[list[PlacedLetters], float]:
     """Place all parts of a text below each other; return the height, too."""
-    made: list[Stretch] = []
+    made: list[PlacedLetters] = []
     height = 0.0
     for number, pieces in enumerate(parts):
         if len(parts) > 1:
             height += PART * (number + 1)
-            made.append(Stretch(PARTS[number], 0, 0.0, height - 2, -1.0))
+            made.append(PlacedLetters(PARTS[number], 0, 0.0, height - 2, -1.0))
         lines = _wrapped(pieces, wide)
         base = base_direction("".join(piece.text for piece in pieces))
         for line in lines:
@@ -111,10 +111,10 @@ def _set_parts(parts: Sequence[Sequence[Piece]], *, wide: float) -> tuple[list[S
     return made, height
 
 
-def _wrapped(pieces: Sequence[Piece], wide: float) -> list[list[Stretch]]:
+def _wrapped(pieces: Sequence[Piece], wide: float) -> list[list[PlacedLetters]]:
     """Cut pieces into lines; a word that is wider than a line goes on in the next."""
     letters, x = Letters(SIZE), 0.0
-    lines: list[list[Stretch]] = [[]]
+    lines: list[list[PlacedLetters]] = [[]]
     for text, step in _words(pieces):
         for part in ["\n"] if text == "\n" else _broken(text, wide, letters):
             width = 0.0 if part == "\n" else letters(part)
@@ -122,7 +122,7 @@ def _wrapped(pieces: Sequence[Piece], wide: float) -> list[list[Stretch]]:
                 lines.append([])
                 x = 0.0
             if part != "\n" and (x or not part.isspace()):
-                lines[-1].append(Stretch(part, step, x, 0.0, width))
+                lines[-1].append(PlacedLetters(part, step, x, 0.0, width))
                 x += width
     return [line[:-1] if line and line[-1].text.isspace() else line for line in lines]
 
@@ -142,7 +142,7 @@ def _broken(word: str, wide: float, letters: Letters) -> Iterator[str]:
         word = word[fits:]
 
 
-def _placed(line: Sequence[Stretch], wide: float, *, base: str) -> Iterator[Stretch]:
+def _placed(line: Sequence[PlacedLetters], wide: float, *, base: str) -> Iterator[PlacedLetters]:
     """Yield what stands in a line, from left to right; one that is read from the right ends at its right edge."""
     words = [one.text for one in line]
     directions = reading_directions(words, base)
@@ -153,7 +153,7 @@ def _placed(line: Sequence[Stretch], wide: float, *, base: str) -> Iterator[Stre
         x += one.width
 
 
-def _draw_stretches(axis: Axes, stretches: Sequence[Stretch], *, top: float, signed: bool) -> None:
+def _draw_stretches(axis: Axes, stretches: Sequence[PlacedLetters], *, top: float, signed: bool) -> None:
     for one in stretches:
         placed = replace(one, x=one.x + MARGIN, y=one.y + top)
         if one.width < 0:
@@ -162,7 +162,7 @@ def _draw_stretches(axis: Axes, stretches: Sequence[Stretch], *, top: float, sig
             _draw_stretch(axis, placed, signed=signed)
 
 
-def _draw_stretch(axis: Axes, one: Stretch, *, signed: bool) -> None:
+def _draw_stretch(axis: Axes, one: PlacedLetters, *, signed: bool) -> None:
     ink: str = mpl.rcParams["text.color"]
     if one.step and not one.text.isspace():
         shade = shades(scale_of(one.step, signed=signed), scheme="light")[abs(one.step) - 1]

@@ -18,6 +18,7 @@ from whylight.report.cards import captions_of
 from whylight.report.numbers import shown_score
 from whylight.report.plots.canvas import (
     INCH,
+    MUTED,
     SMALL,
     answered,
     described,
@@ -74,7 +75,7 @@ def draw_comparison(
     scores = np.stack([each.row(one) for each in explanations])  # [methods, features]
     own = relative_scores(scores, "own")
     kept = sorted(int(i) for i in np.argsort(-np.abs(own).max(axis=0), kind="stable")[:top])
-    words, columns = word_names(explanations[0]), column_names(explanations)
+    words, columns = word_names(explanations[0]), method_columns(explanations)
     signed = [each.provenance.signed for each in explanations]
     with styled([*words, *columns, one.label]):
         room = max(LEAST, len(columns) * (COLUMN if len(columns) <= NUMBERED else NARROW))
@@ -83,21 +84,13 @@ def draw_comparison(
             figure: Figure = new_picture(NAMES + room, ROOM + ROW * len(kept) + tall)
             ax = figure.subplots()
         _draw_grid(ax, scores[:, kept], relative_scores(scores, scale)[:, kept], signed)
-        ax.set_yticks(np.arange(len(kept)) + 0.5, [words[i] for i in kept])
-        ax.set_xticks(np.arange(len(columns)) + 0.5, columns, fontsize=SMALL)
-        for name in ax.get_xticklabels() if tall > FLAT else ():
-            name.set(rotation=40, rotation_mode="anchor", ha="left")
-        shown = [f"{len(kept)} of {len(words)} words"] if len(words) > len(kept) else []
+        _name_cells(ax, [words[i] for i in kept], columns, turned=tall > FLAT)
         beside = room_beside(words, ax)
-        heading(
-            ax,
-            answer_title(explanations[0], one, beside),
-            fitted_lines([*shown, MEANINGS[scale]], beside),
-            gap=INCH * tall,
-        )
+        shown = [f"{len(kept)} of {len(words)} words"] if len(words) > len(kept) else []
+        caption = fitted_lines([*shown, MEANINGS[scale]], beside)
+        heading(ax, answer_title(explanations[0], one, beside), caption, gap=INCH * tall)
         meanings = _meanings(signed, pair=any(PARTS[1] in word for word in words))
-        ax.xaxis.set_label_position("bottom")
-        ax.set_xlabel("\n".join(fitted_lines(meanings, beside)), loc="left")
+        ax.set_xlabel("\n".join(fitted_lines(meanings, beside)), loc="left", fontsize=SMALL, color=MUTED)
     said = (
         f"{name}: {said_words(words, row, signed=each.provenance.signed)}"
         for name, row, each in zip(columns, scores, explanations, strict=True)
@@ -113,10 +106,18 @@ def relative_scores(scores: Floats, scale: Scaling) -> Floats:
     return np.asarray(scores / np.where(peaks > 0, peaks, 1.0))
 
 
-def column_names(explanations: Sequence[Explanation]) -> list[str]:
+def method_columns(explanations: Sequence[Explanation]) -> list[str]:
     """Name explanations by their method, and by what tells two of one method apart."""
     named = zip(explanations, captions_of(explanations), strict=True)
     return [short_label(f"{one.provenance.method}{f' {own}' if own else ''}", widest=WIDEST) for one, own in named]
+
+
+def _name_cells(axis: Axes, rows: Sequence[str], columns: Sequence[str], *, turned: bool) -> None:
+    axis.set_yticks(np.arange(len(rows)) + 0.5, rows)
+    axis.set_xticks(np.arange(len(columns)) + 0.5, columns, fontsize=SMALL)
+    for name in axis.get_xticklabels() if turned else ():
+        name.set(rotation=40, rotation_mode="anchor", ha="left")
+    axis.xaxis.set_label_position("bottom")
 
 
 def _draw_grid(axis: Axes, scores: Floats, relative: Floats, signed: Sequence[bool]) -> None:

@@ -30,7 +30,7 @@ BASELINES: Mapping[str, Mapping[str, object]] = {
 }
 
 
-def draw_curves(found: Evaluation, *, remover: str | None = None, methods: Sequence[str] | None = None) -> Figure:
+def draw_perturbation(found: Evaluation, *, remover: str | None = None, methods: Sequence[str] | None = None) -> Figure:
     """Draw how the score of a run changes as words go.
 
     Args:

@@ -120,7 +120,7 @@ def draw_layers(
         frame_points(ax, answer_title(first, one, wide - 2 * MARGIN), caption, size=(wide, tall))
         for number, places in enumerate(blocks):
             _draw_block(ax, stack, places, top=top + number * block, wide=wide)
-        draw_legend(ax, signed=stack.signed, bottom=tall - MARGIN, ends=_ends(stack))
+        draw_legend(ax, signed=stack.signed, bottom=tall - MARGIN, ends=_legend_ends(stack))
     said = (
         f"Layer {layer}: {said_words(stack.names, row, signed=stack.signed, most=SPOKEN)}"
         for layer, row in zip(stack.layers, stack.scores, strict=True)
@@ -199,7 +199,7 @@ def _layers_caption(first: Explanation, stack: Stack, hidden: int) -> list[str]:
     return [method_of(first), *scale, *([f"{hidden} words of a long text are not shown"] if hidden else [])]
 
 
-def _ends(stack: Stack) -> tuple[str, str]:
+def _legend_ends(stack: Stack) -> tuple[str, str]:
     """Return what stands at both ends of the shades: scores where there is one scale, else words."""
     if stack.own:
         return ("speaks against", "speaks for") if stack.signed else ("low", "high")

@@ -19,7 +19,7 @@ from whylight.report.plots.canvas import (
     MUTED,
     SMALL,
     USUAL,
-    Picture,
+    DescribedFigure,
     bold,
     colour_map,
     figure_of,
@@ -97,7 +97,7 @@ def answer_title(explanation: Explanation, target: Target, room: float) -> str:
 def room_beside(names: Sequence[str], axes: Axes) -> float:
     """Return the points that small print has beside the names of rows."""
     figure = figure_of(axes)
-    if not isinstance(figure, Picture):
+    if not isinstance(figure, DescribedFigure):
         return laid_out(axes)
     return INCH * figure.get_figwidth() - max(map(Letters(USUAL), names), default=0.0) - 2 * MARGIN
 
