@@ -88,7 +88,7 @@ def test_without_a_terminal_a_line_is_written_every_minute_and_no_bar(
         step("marc")
         progress.expect(10)
         progress.advance(4)
-        progress.show("loss", 0.5)
+        progress.tell("loss", 0.5)
         time.sleep(0.3)
         said = capsys.readouterr().err
     lines = said.splitlines()

@@ -47,9 +47,8 @@ def measure(  # noqa: PLR0913  every argument but two is optional and named
         One value per target.
     """
     if not isinstance(explanation, Explanation):
-        raise InputError(
-            f"measure takes one Explanation, not a {type(explanation).__name__}; call it for each of them."
-        )
+        given = "list" if isinstance(explanation, list) else type(explanation).__name__
+        raise InputError(f"measure takes one Explanation, not a {given}; call it for each of them.")
     spec = METRICS[metric]
     if is_corpus_metric(spec):
         raise SettingError(f"the metric '{metric}' is one of all texts together; measure it with evaluate.")
