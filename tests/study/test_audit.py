@@ -273,7 +273,7 @@ def test_the_command_writes_the_page_and_prints_words_or_json(cli: Any, tmp_path
     given = ["audit", *asked, "--analysis", "agreement", "--out", str(page)]
     code, out, _ = cli(*given)
     assert code == 0
-    assert out.splitlines()[1].startswith("agreement (4 texts): measured")
+    assert out.startswith("Audit of whylight/sentiment on 4 texts of planted\nagreement (4 texts): measured")
     assert "recommendation: cannot tell" in out
     command = "whylight audit --data planted: --split dev --data-set size=4 --data-set length=7"
     assert command in Document(page.read_text(encoding="utf-8")).visible
