@@ -175,4 +175,4 @@ def test_a_split_among_the_settings_of_the_data_is_one_sentence(
     path = _lines(tmp_path / "mine.jsonl", GOOD)
     code, said = _run(monkeypatch, capsys, "evaluate", "--data", path, "--data-set", "split=dev")
     assert code == 2
-    assert "the split has an option of its own" in said
+    assert "'split' has an option of its own, --split" in said
