@@ -56,7 +56,7 @@ def text_above(explanation: Explanation, manner: Manner) -> list[rich_text.Text]
     if manner.length > WHOLE:
         said = f"{manner.length:,} words; below is what carries each label, and --format html shows all of the text"
         return [rich_text.Text(said, style="dim")]
-    parts = [rich_text.Text(clean(part)) for part in text_of(explanation.example).parts]
+    parts = [rich_text.Text(clean(part).rstrip()) for part in text_of(explanation.example).parts]
     if len(parts) == 1:
         return parts
     names = (rich_text.Text(name, style="dim") for name in ("first text", "second text"))
