@@ -22,7 +22,7 @@ from whylight.core.arrays import Bools, Floats
 from whylight.core.registry import METHODS
 from whylight.core.text import text_of
 from whylight.explaining.options import Options
-from whylight.run.compare import compare, select
+from whylight.run.compare import compare_rows, select
 from whylight.run.evaluation import Evaluation
 from whylight.store.tables import HUMAN, RANDOM
 from whylight.views.game import Game
@@ -124,7 +124,7 @@ def _beside(runs: Mapping[str, Evaluation]) -> Table:
     for name, run in runs.items():
         if name != "fAML":
             other = run, run.summary.lines[0].method
-            (found,) = compare(*(select(one.scores, method) for one, method in (own, other)))
+            (found,) = compare_rows(*(select(one.scores, method) for one, method in (own, other)))
             micro = over_all_words(MICRO, own, other, settings={"k": TOP})
             rows.append([name, f"{told(found.difference, sign='+')}, {found.standing}", told(micro, sign="+")])
     return Table(["fAML minus", "macro F1 at 25", "micro F1 at 25"], rows)

@@ -8,7 +8,7 @@ import numpy as np
 from document import Table, put, told
 
 from whylight.core.registry import METRICS
-from whylight.run.compare import compare, select
+from whylight.run.compare import compare_rows, select
 from whylight.run.evaluation import Evaluation
 from whylight.run.summary import Cell, interval
 from whylight.store.tables import RANDOM, Row
@@ -232,5 +232,5 @@ def _cell(rows: Sequence[Row]) -> Cell:
 
 
 def _compared(first: Sequence[Row], second: Sequence[Row]) -> str:
-    (found,) = compare(first, second)
+    (found,) = compare_rows(first, second)
     return f"{told(found.difference, sign='+')}, {found.standing}"

@@ -23,7 +23,7 @@ import whylight as wl
 from whylight.core.text import text_of
 from whylight.data.dataset import Dataset
 from whylight.explaining.options import Options
-from whylight.run.compare import compare, select
+from whylight.run.compare import compare_rows, select
 from whylight.run.evaluation import Evaluation
 from whylight.run.summary import interval
 from whylight.store.tables import HUMAN, RANDOM, Row
@@ -111,7 +111,7 @@ def _mean(rows: Sequence[Row]) -> str:
 
 
 def _compared(first: Sequence[Row], second: Sequence[Row]) -> str:
-    (found,) = compare(first, second)
+    (found,) = compare_rows(first, second)
     return f"{told(found.difference, sign='+')}, {found.standing}"
 
 

@@ -15,7 +15,7 @@ from document import WORK, Table, put, told
 
 import whylight as wl
 from whylight.data.dataset import Dataset
-from whylight.run.compare import compare, select
+from whylight.run.compare import compare_rows, select
 from whylight.run.evaluation import Evaluation
 
 CARRIED, SAMPLED = "decompx", "lime"
@@ -73,14 +73,14 @@ def _rows(run: Evaluation, methods: Sequence[str]) -> list[list[str]]:
 def _differences(run: Evaluation, method: str) -> list[str]:
     if method == BASE:
         return ["", ""]
-    found = compare(select(run.scores, method), select(run.scores, BASE))
+    found = compare_rows(select(run.scores, method), select(run.scores, BASE))
     by_metric = {one.metric: one.difference for one in found}
     return [told(by_metric[metric], sign="+") for metric in METRICS]
 
 
 def _beside_paths(name: str, run: Evaluation) -> list[str]:
     """Return how the cheap decomposition differs from path integrals, text by text."""
-    found = compare(select(run.scores, "decompx_linear"), select(run.scores, "integrated_gradients"))
+    found = compare_rows(select(run.scores, "decompx_linear"), select(run.scores, "integrated_gradients"))
     by_metric = {one.metric: one.difference for one in found}
     return [name, str(by_metric[METRICS[0]].texts), *(told(by_metric[metric], sign="+") for metric in METRICS)]
 

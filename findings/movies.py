@@ -23,7 +23,7 @@ import whylight as wl
 from whylight.core.text import Text, text_of
 from whylight.data.dataset import Dataset, Record
 from whylight.explaining.options import Options
-from whylight.run.compare import compare, select
+from whylight.run.compare import compare_rows, select
 from whylight.run.evaluation import Evaluation
 from whylight.store.tables import HUMAN, RANDOM
 
@@ -157,7 +157,7 @@ def _differences(first: str, rows: Mapping[str, Row], names: Sequence[str]) -> T
     lines = []
     for name in names:
         pair = rows[first], rows[name]
-        by_metric = {one.metric: one for one in compare(*(select(run.scores, method) for run, method in pair))}
+        by_metric = {one.metric: one for one in compare_rows(*(select(run.scores, method) for run, method in pair))}
         cells = {metric: f"{told(one.difference, sign='+')}, {one.standing}" for metric, one in by_metric.items()}
         settings = {"leave_one_out": True}
         cells |= {metric: told(over_all_words(metric, *pair, settings=settings), sign="+") for metric in CORPUS}

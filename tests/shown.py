@@ -12,7 +12,7 @@ from whylight.core.explanation import Explanation, Explanations
 from whylight.core.rationale import Rationale
 from whylight.core.text import Span, Text
 from whylight.data.dataset import Dataset, Record
-from whylight.run.compare import compare, select
+from whylight.run.compare import compare_rows, select
 from whylight.run.evaluation import Evaluation
 from whylight.run.summary import Cell
 from whylight.store.tables import Row
@@ -87,7 +87,7 @@ def everything() -> dict[str, Any]:
     """One of each, by the name of its class."""
     found, one = evaluation((EVIL, "lime"), label=EVIL), evil_explanation()
     removed = [{**row, "remover": EVIL} for row in found.scores]
-    compared = compare(select(removed, EVIL), select(removed, "lime"))
+    compared = compare_rows(select(removed, EVIL), select(removed, "lime"))
     lines = tuple(SanityLine(name, EVIL, {"sign_change": CELL}) for name in (EVIL, "random"))
     roar = Roar(tuple(Retrained(m, s, n, 0.9 - s) for m in (EVIL, "random") for s in (0.1, 0.2) for n in (0, 1, 2)))
     things = [

@@ -25,13 +25,17 @@ if TYPE_CHECKING:
     from whylight.explaining.options import Options
     from whylight.models.load import load
     from whylight.run.evaluate import evaluate
+    from whylight.run.evaluation import open_run
     from whylight.study.audit import audit
+    from whylight.study.comparing import compare
+    from whylight.study.recommend import recommend
     from whylight.study.roar import roar
     from whylight.study.sanity import sanity_check
     from whylight.training.fit import fit
     from whylight.training.fit_mlm import fit_mlm
     from whylight.training.recipe import recipe
     from whylight.training.train import train
+    from whylight.training.tune import tune
 
 __version__ = "0.2.0.dev0"
 __all__ = [
@@ -44,6 +48,7 @@ __all__ = [
     "Text",
     "WhylightError",
     "audit",
+    "compare",
     "compatible",
     "dataset",
     "evaluate",
@@ -52,17 +57,21 @@ __all__ = [
     "fit_mlm",
     "load",
     "measure",
+    "open_run",
     "plot",
     "recipe",
+    "recommend",
     "roar",
     "sanity_check",
     "show",
     "train",
+    "tune",
 ]
 
 _LAZY = {
     "Options": "whylight.explaining.options",
     "audit": "whylight.study.audit",
+    "compare": "whylight.study.comparing",
     "compatible": "whylight.explaining.compatible",
     "dataset": "whylight.data.load",
     "evaluate": "whylight.run.evaluate",
@@ -71,11 +80,14 @@ _LAZY = {
     "fit_mlm": "whylight.training.fit_mlm",
     "load": "whylight.models.load",
     "measure": "whylight.explaining.evaluate",
+    "open_run": "whylight.run.evaluation",
     "plot": "whylight.plot",
     "recipe": "whylight.training.recipe",
+    "recommend": "whylight.study.recommend",
     "roar": "whylight.study.roar",
     "sanity_check": "whylight.study.sanity",
     "train": "whylight.training.train",
+    "tune": "whylight.training.tune",
 }
 
 Example = Text

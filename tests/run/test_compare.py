@@ -3,7 +3,7 @@
 import pytest
 
 from whylight.core.errors import InputError, SettingError
-from whylight.run.compare import compare, select
+from whylight.run.compare import compare_rows, select
 from whylight.store.tables import Row
 
 
@@ -12,19 +12,19 @@ def rows(values: list[float], *, metric: str = "iou", method: str = "lime") -> l
 
 
 def test_a_method_is_no_better_than_itself() -> None:
-    (same,) = compare(rows([0.1, 0.5, 0.9]), rows([0.1, 0.5, 0.9]))
+    (same,) = compare_rows(rows([0.1, 0.5, 0.9]), rows([0.1, 0.5, 0.9]))
     assert (same.difference.mean, same.p_value, same.wins) == (0.0, 1.0, 0.5)
 
 
 def test_six_wins_of_six_have_the_p_value_of_two_in_sixty_four() -> None:
-    (better,) = compare(rows([0.6, 0.7, 0.8, 0.9, 0.7, 0.8]), rows([0.1, 0.2, 0.3, 0.1, 0.2, 0.3]))
+    (better,) = compare_rows(rows([0.6, 0.7, 0.8, 0.9, 0.7, 0.8]), rows([0.1, 0.2, 0.3, 0.1, 0.2, 0.3]))
     assert better.wins == 1.0
     assert better.p_value == pytest.approx(2 / 64, abs=0.006)  # all signs alike, in both directions
     assert better.difference.low > 0
 
 
 def test_lower_is_better_where_the_metric_says_so() -> None:
-    (one,) = compare(rows([0.1, 0.1], metric="aopc_sufficiency"), rows([0.4, 0.4], metric="aopc_sufficiency"))
+    (one,) = compare_rows(rows([0.1, 0.1], metric="aopc_sufficiency"), rows([0.4, 0.4], metric="aopc_sufficiency"))
     assert not one.higher_is_better
     assert one.difference.mean == pytest.approx(-0.3)
     assert one.wins == 1.0
@@ -33,29 +33,29 @@ def test_lower_is_better_where_the_metric_says_so() -> None:
 @pytest.mark.parametrize(("texts", "said"), [(9, "cannot tell"), (10, "better")])
 def test_who_is_better_is_said_on_enough_texts_alone(texts: int, said: str) -> None:
     high, low = [0.8 + 0.01 * i for i in range(texts)], [0.2] * texts
-    assert compare(rows(high), rows(low))[0].standing == said
-    assert compare(rows(low), rows(high))[0].standing == {"better": "worse"}.get(said, said)
+    assert compare_rows(rows(high), rows(low))[0].standing == said
+    assert compare_rows(rows(low), rows(high))[0].standing == {"better": "worse"}.get(said, said)
     lower = [rows(values, metric="aopc_sufficiency") for values in (low, high)]
-    assert compare(*lower)[0].standing == said
+    assert compare_rows(*lower)[0].standing == said
 
 
 def test_an_interval_that_leaves_out_zero_is_not_enough() -> None:
     # One large difference among many that are none: the bootstrap interval starts at 0, the test sees nothing.
-    (one,) = compare(rows([1.0] + [0.1] * 11), rows([0.0] + [0.1] * 11))
+    (one,) = compare_rows(rows([1.0] + [0.1] * 11), rows([0.0] + [0.1] * 11))
     assert one.standing == "cannot tell"
 
 
 def test_only_texts_that_both_have_are_compared_and_undefined_values_are_left_out() -> None:
-    (one,) = compare(rows([0.5, float("nan"), 0.7, 0.9]), rows([0.4, 0.1, 0.6]))
+    (one,) = compare_rows(rows([0.5, float("nan"), 0.7, 0.9]), rows([0.4, 0.1, 0.6]))
     assert one.difference.texts == 2
     assert one.difference.mean == pytest.approx(0.1)
     with pytest.raises(InputError, match="in common"):
-        compare(rows([0.5]), rows([0.5], metric="entropy"))
+        compare_rows(rows([0.5]), rows([0.5], metric="entropy"))
 
 
 def test_the_labels_of_a_text_count_as_one_text() -> None:
     twice = [*rows([0.2]), *rows([0.6])]
-    (one,) = compare(twice, rows([0.0]))
+    (one,) = compare_rows(twice, rows([0.0]))
     assert one.difference.mean == pytest.approx(0.4)
 
 

@@ -13,7 +13,7 @@ import whylight as wl
 from whylight.core.errors import InputError
 from whylight.report.run_page import run_page
 from whylight.run import book
-from whylight.run.compare import compare, select
+from whylight.run.compare import compare_rows, select
 from whylight.run.corpus import corpus_summary, measures_of
 from whylight.run.summary import BLOCK, interval, summarise
 from whylight.store import parts, runs, tables
@@ -88,7 +88,7 @@ def test_tables_are_made_in_one_pass_over_rows() -> None:
     one, other = (corpus_summary(kind(explanations), kind(explanations), measures_of({})) for kind in (iter, list))  # type: ignore[operator]
     assert one == other
     left, right = (select(iter(scores), name) for name in ("occlusion", "lime"))
-    assert compare(iter(left), iter(right)) == compare(left, right)
+    assert compare_rows(iter(left), iter(right)) == compare_rows(left, right)
 
 
 def test_an_interval_does_not_depend_on_how_much_is_drawn_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,10 +96,10 @@ def test_an_interval_does_not_depend_on_how_much_is_drawn_at_a_time(monkeypatch:
     whole = interval(values)
     assert len(values) * 2000 < BLOCK
     left = run_rows.example_rows()[1]
-    verdict = compare(select(left, "occlusion"), select(left, "lime"))
+    verdict = compare_rows(select(left, "occlusion"), select(left, "lime"))
     monkeypatch.setattr("whylight.run.summary.BLOCK", 101)
     assert interval(values) == whole
-    assert compare(select(left, "occlusion"), select(left, "lime")) == verdict
+    assert compare_rows(select(left, "occlusion"), select(left, "lime")) == verdict
 
 
 def test_other_libraries_read_a_folder_of_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from whylight.core.arrays import Floats
 from whylight.report.colours import STEPS
 from whylight.report.run_rows import BASELINES, Run, text_values
-from whylight.run.compare import Comparison, compare, select
+from whylight.run.compare import Comparison, compare_rows, select
 from whylight.run.summary import Summary, summarise
 from whylight.store.tables import RANDOM, Row
 
@@ -145,7 +145,7 @@ def _near_chance(rows: Sequence[Row], values: MethodValues) -> dict[str, str]:
     chance, stands = values.get(RANDOM, {}), {}
     for method, own in values.items():
         if method != RANDOM and own.keys() & chance.keys():
-            (found,) = compare(select(rows, method), select(rows, RANDOM))
+            (found,) = compare_rows(select(rows, method), select(rows, RANDOM))
             if found.standing != "better":
                 stands[method] = STANDS[found.standing]
     return stands
@@ -158,5 +158,5 @@ def _verdict(summary: Summary, metric: str, rows: Sequence[Row], values: MethodV
     best, second = [*ranked, None, None][:2]
     if best is None or second is None or not values[best].keys() & values[second].keys():
         return Verdict(metric, best, second, None)
-    (found,) = compare(select(rows, best), select(rows, second))
+    (found,) = compare_rows(select(rows, best), select(rows, second))
     return Verdict(metric, best, second, found)

@@ -85,7 +85,7 @@ def permutation_test(differences: Floats, *, seed: int = 0) -> float:
     return (larger + 1) / (FLIPS + 1)
 
 
-def compare(first: Iterable[Row], second: Iterable[Row], *, seed: int = 0) -> Comparisons:
+def compare_rows(first: Iterable[Row], second: Iterable[Row], *, seed: int = 0) -> Comparisons:
     """Compare the scores of two methods or models, metric by metric.
 
     Args:

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from whylight.core import showing
+from whylight.core.errors import InputError
 from whylight.run.corpus import corpus_summary, measures_of
 from whylight.run.summary import Summary, summarise
+from whylight.store import runs
 from whylight.store.tables import Row
 
 
@@ -80,3 +83,36 @@ class Evaluation:
             if table is not None
             for record in table.records()
         ]
+
+
+def open_run(folder: Path | str) -> Evaluation:
+    """Open the folder of a run, as `wl.evaluate(..., out=folder)` returned it; one that was stopped has what is done.
+
+    Args:
+        folder: What `wl.evaluate(..., out=...)` or `whylight evaluate --out` wrote.
+
+    Raises:
+        InputError: The folder holds no run, or is damaged.
+
+    Example:
+        >>> import whylight as wl
+        >>> wl.open_run("runs/reviews").save("reviews.html")  # doctest: +SKIP
+    """
+    stored = runs.read(Path(folder))
+    about = stored.about
+    if about is None and not stored.explanations:
+        raise InputError(
+            f"'{folder}' holds no run; `whylight evaluate --out` and `wl.evaluate(..., out=...)` make one."
+        )
+    if about is None:  # the file that says what was asked is gone
+        return Evaluation(stored.explanations, stored.scores, stored.curves, stored.tuning)
+    return Evaluation(
+        stored.explanations,
+        stored.scores,
+        stored.curves,
+        stored.tuning,
+        rows_run=about.rows_run,
+        seconds=about.seconds,
+        peak_megabytes=about.peak_megabytes,
+        asked=about.asked or {},
+    )

@@ -29,7 +29,7 @@ from whylight.explaining.case import Case
 from whylight.explaining.compatible import compatible
 from whylight.explaining.options import Options
 from whylight.explaining.receipts import explain_case
-from whylight.run.compare import FEWEST_TEXTS, Standing, compare, select
+from whylight.run.compare import FEWEST_TEXTS, Standing, compare_rows, select
 from whylight.run.one import open_bench, work
 from whylight.run.plan import Plan, make_plan
 from whylight.run.summary import Line, Summary, summarise
@@ -280,7 +280,7 @@ def _better(scores: Sequence[Row], remover: str, first: str, second: str) -> boo
 
 def _standings(scores: Sequence[Row], remover: str, first: str, second: str) -> dict[str, Standing]:
     own = [row for row in scores if row["remover"] == remover]
-    return {one.metric: one.standing for one in compare(select(own, first), select(own, second))}
+    return {one.metric: one.standing for one in compare_rows(select(own, first), select(own, second))}
 
 
 def _count_texts(count: int) -> str:

@@ -76,6 +76,16 @@ register_display(
     ),
 )
 register_display(
+    "PairedResult",
+    sheet_display(
+        "a comparison",
+        lambda found: comparison_sheet(
+            found.comparisons, title=f"{found.first} minus {found.second}", alike=found.alike
+        ),
+        records=lambda found: [comparison_record(one) for one in found.comparisons],
+    ),
+)
+register_display(
     "Comparison",
     sheet_display(
         "a comparison",
