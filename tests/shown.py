@@ -20,6 +20,7 @@ from whylight.study.audit import Audit
 from whylight.study.audit_advice import Advice
 from whylight.study.audit_words import AuditVerdict
 from whylight.study.budgeted import LeftOut
+from whylight.study.comparing import PairedResult
 from whylight.study.figures import FigureTable
 from whylight.study.recommend import Recommendation
 from whylight.study.retrained import Retrained, Roar
@@ -98,6 +99,7 @@ def everything() -> dict[str, Any]:
         summarise_several({"a": found, "b": evaluation((EVIL, "lime"), label=EVIL)}),
         compared,
         compared[0],
+        PairedResult(EVIL, "lime", compared, {"kendall_tau": compared[0].difference}),
         SanitySummary((SanityLevel(EVIL, CELL),), lines),
         Recommendation(12, found.summary, {EVIL: [EVIL, "lime"]}, (EVIL,), (EVIL,)),
         _audit(),
