@@ -268,6 +268,8 @@ def test_a_result_saves_the_picture_that_it_has(tmp_path: Path, monkeypatch: pyt
         assert said.encode() in (tmp_path / "x.png").read_bytes()
     one.save(tmp_path / "x.svg")
     assert b"<desc>Words by occlusion" in (tmp_path / "x.svg").read_bytes()
+    with pytest.raises(wl.WhylightError, match="no explanation to draw"):
+        Explanations().save(tmp_path / "y.png")
     with pytest.raises(wl.WhylightError, match="have no one picture"):
         Explanations([one, two, explanation(method="lime")]).save(tmp_path / "y.png")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.png", "x.svg"]

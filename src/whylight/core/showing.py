@@ -61,7 +61,10 @@ def display_of(thing: object) -> Display:
     for kind in type(thing).__mro__:
         if kind.__name__ in _DISPLAYS:
             return _DISPLAYS[kind.__name__]
-    raise SettingError(f"nobody says how '{type(thing).__name__}' is shown; `register_display` does.")
+    raise SettingError(
+        f"nobody says how '{type(thing).__name__}' is shown; results of this package are, and `register_display` adds "
+        "others."
+    )
 
 
 def show(thing: object) -> None:

@@ -15,6 +15,8 @@ from whylight.report.stacks import stacks
 
 def draw_several(explanations: Sequence[Explanation]) -> Figure:
     """Draw a list: the layers of a method, several methods on one text, or one method on several texts."""
+    if not explanations:
+        raise InputError("there is no explanation to draw.")
     if len(explanations) == 1:
         return draw_bars(explanations[0])
     inputs = {(one.example, one.places) for one in explanations}
