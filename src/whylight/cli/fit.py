@@ -36,7 +36,7 @@ def fit(  # noqa: PLR0913  one parameter an option
     method: Annotated[str, typer.Argument(help="aml, or mlm for a masked language model.")],
     *,
     data: Annotated[str, typer.Option(help="CORPUS:PATH, or the path of a .jsonl, .csv, .tsv or .parquet file.")],
-    out: Annotated[Path, typer.Option(help="Folder for the network; a stopped fit goes on from there.")],
+    out: Annotated[Path, typer.Option(help="Folder for the network; a stopped fit resumes from there.")],
     model: Annotated[
         str | None,
         typer.Option(help="The classifier to explain; mlm: what to start from. [dim]\\[default: the bundled model][/]"),

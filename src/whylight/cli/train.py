@@ -37,7 +37,7 @@ whylight train --data discharge: --architecture plm_ca --objective input_gradien
 def train(  # noqa: PLR0913  one parameter an option
     *,
     data: Annotated[str, typer.Option(help="CORPUS:PATH, or the path of a .jsonl, .csv, .tsv or .parquet file.")],
-    out: Annotated[Path, typer.Option(help="Folder for the model; a stopped training goes on from there.")],
+    out: Annotated[Path, typer.Option(help="Folder for the model; a stopped training resumes from there.")],
     split: Annotated[str, typer.Option(help="Split to learn from.")] = "train",
     dev: Annotated[
         str | None, typer.Option(help="Data to choose a checkpoint by. [dim]\\[default: the split dev of --data][/]")
