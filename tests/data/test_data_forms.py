@@ -1,4 +1,4 @@
-"""What people marked may be written in several forms; the examples of docs/data.md are read as it says."""
+"""What people marked may be written in several forms; the examples of docs/howto/own_data.md are read as it says."""
 
 import json
 import re

@@ -158,7 +158,7 @@ def test_what_is_no_fitted_folder_of_this_model_is_refused_by_what_is_wrong(tmp_
     refused("is not a fitted folder but a 'bert' model", clf, folder=fitted.encoder())
     refused("was fitted to another model, differing in weights; fit one", other, folder=fitted.folder(clf))
     (tmp_path / "checkpoints").mkdir()
-    refused("was stopped before it was done; the same call goes on", clf, folder=str(tmp_path))
+    refused("was stopped before it was done; the same call resumes", clf, folder=str(tmp_path))
     folder = fitted.folder(clf)
     refused("Did you mean 'comprehensiveness'", clf, folder=folder, metric="comprehensivness")
     refused("'iou' is not measured on the model alone", clf, folder=folder, metric="iou")

@@ -129,7 +129,7 @@ def test_a_run_that_was_stopped_does_not_go_on_with_another_model(
         return real(*arguments, **options)
 
     monkeypatch.setattr(module, "work_together", failing)
-    with pytest.raises(KeyboardInterrupt, match=r"what was done is in .* the same call goes on from there"):
+    with pytest.raises(KeyboardInterrupt, match=r"what was done is in .* the same call resumes from there"):
         evaluate(clf, data, tmp_path)
     assert len(runs.read(tmp_path).scores) == 3  # written although no time had passed
     before = model.classifier.bias.detach().clone()

@@ -86,7 +86,7 @@ def test_a_command_that_was_stopped_goes_on_within_a_training(
     monkeypatch.setattr(ReasonTrainer, "compute_loss", failing)
     code, out, err = cli(*asked, "--out", str(tmp_path / "part"))
     assert (code, out) == (130, "")
-    assert "the same call goes on from there" in err
+    assert "the same call resumes from there" in err
     code, out, err = cli(*asked, "--out", str(tmp_path / "part"))
     assert code == 0
     assert "1 of train that have one word" in err

@@ -106,7 +106,7 @@ def test_a_killed_fit_goes_on_and_ends_where_an_uninterrupted_one_does(
         with pytest.raises(MemoryError):
             run(clf, encoder, part)
     assert {path.name for path in part.iterdir()} == {"checkpoints"}
-    with pytest.raises(SettingError, match="was stopped before it was done; the same call goes on there"):
+    with pytest.raises(SettingError, match="was stopped before it was done; the same call resumes there"):
         found_words(clf, part)
     run(clf, encoder, part)
     assert same(whole, part)
@@ -131,7 +131,7 @@ def test_an_interrupt_leaves_the_best_so_far_marked_and_the_same_call_goes_on(
 
     with monkeypatch.context() as patch:
         patch.setattr(AttributionTrainer, "compute_loss", stopping)
-        with pytest.raises(KeyboardInterrupt, match="the same call goes on from there"):
+        with pytest.raises(KeyboardInterrupt, match="the same call resumes from there"):
             run(clf, encoder, part)
     receipt = json.loads((part / "training.json").read_text())
     assert receipt["interrupted"].startswith("interrupted after 1 of 2 epochs")
@@ -161,7 +161,7 @@ def test_a_search_has_one_best_for_each_metric_and_goes_on(
     monkeypatch.setattr(fit_search, "_tried", counted)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    with pytest.raises(KeyboardInterrupt, match="the same call goes on"):
+    with pytest.raises(KeyboardInterrupt, match="the same call resumes"):
         run(clf, encoder, tmp_path, **asked)
     ask, sizes = FitTexts.items, list[int]()
     monkeypatch.setattr(

@@ -81,7 +81,7 @@ def test_a_training_that_was_stopped_does_not_go_on_with_other_weights(
 
     with monkeypatch.context() as patched:
         patched.setattr(ReasonTrainer, "compute_loss", stopping)
-        with pytest.raises(KeyboardInterrupt, match="the same call goes on from there"):
+        with pytest.raises(KeyboardInterrupt, match="the same call resumes from there"):
             fit(own_start, tmp_path / "out")
     retrain(own_start)
     with pytest.raises(InputError, match="another training that was not finished, differing in weights"):

@@ -129,7 +129,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     ] = False,
     output_format: Annotated[TableFormat, typer.Option("--format", help="table, json or csv.")] = TableFormat.table,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for Parquet tables; a stopped run goes on from there.")
+        Path | None, typer.Option(help="Folder for Parquet tables; a stopped run resumes from there.")
     ] = None,
     budget: Budget = None,
     max_memory: MaxMemory = None,

@@ -47,7 +47,7 @@ def fit(  # noqa: PLR0913  one parameter an option
     method: Annotated[str, typer.Argument(help="aml, or mlm for a masked language model.")],
     *,
     data: Data,
-    out: Annotated[Path, typer.Option(help="Folder for the network; a stopped fit goes on from there.")],
+    out: Annotated[Path, typer.Option(help="Folder for the network; a stopped fit resumes from there.")],
     model: Annotated[
         str | None,
         typer.Option(help="The classifier to explain; mlm: what to start from. [dim]\\[default: the bundled model][/]"),

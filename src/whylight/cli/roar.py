@@ -42,7 +42,7 @@ def roar(  # noqa: PLR0913  one parameter an option
     *,
     data: Data,
     encoder: Annotated[str, typer.Option(help="Pretrained encoder that trainings start from: folder or hub id.")],
-    out: Annotated[Path, typer.Option(help="Folder of the study; a stopped one goes on from there.")],
+    out: Annotated[Path, typer.Option(help="Folder of the study; a stopped one resumes from there.")],
     model: Annotated[
         str | None, typer.Option(help="The classifier to explain. [dim]\\[default: the bundled sentiment model][/]")
     ] = None,

@@ -52,7 +52,7 @@ whylight train --data discharge: --architecture plm_ca --objective input_gradien
 def train(  # noqa: PLR0913  one parameter an option
     *,
     data: Data,
-    out: Annotated[Path, typer.Option(help="Folder for the model; a stopped training goes on from there.")],
+    out: Annotated[Path, typer.Option(help="Folder for the model; a stopped training resumes from there.")],
     split: Annotated[str, typer.Option(help="Split to learn from.")] = "train",
     dev: Annotated[
         str | None,

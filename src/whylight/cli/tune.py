@@ -40,7 +40,7 @@ whylight tune --data sst:trees --objective adversarial_noise --search epsilon=1e
 
 def tune(
     *,
-    out: Annotated[Path, typer.Option(help="Folder for the study and the best model; a stopped search goes on there.")],
+    out: Annotated[Path, typer.Option(help="Folder for the study and the best model; a stopped search resumes there.")],
     trials: Annotated[int, typer.Option(min=1, help="Trainings in all, with those of earlier calls.")] = 20,
     search: Annotated[
         list[str] | None,

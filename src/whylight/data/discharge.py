@@ -1,6 +1,6 @@
 """Discharge notes: generated English hospital letters with diagnosis codes and the exact phrases that they rest on.
 
-No path: `discharge:`. Fifty ICD-10-CM-like codes, 3 to 8 a note, in notes of about `length` words (165 words are some
+No path: `discharge:`. Fifty ICD-10-CM-like codes, 3 to 8 per note, in notes of about `length` words (165 words are some
 260 word pieces, 5,000 words some 6,000; notes with many codes are longer than asked, up to 400 pieces). Every code has
 six wordings or more: names, abbreviations, results, drugs. All are our own; no patient's record is in them.
 Deterministic in the settings; no note of one split is in another (the checksum of its text names its split).

@@ -1,6 +1,6 @@
 """Planted evidence: generated documents in which known words decide the label, so that the right explanation is known.
 
-No path: `planted:`. `size` documents a split, of `length` words each, from a vocabulary of our own. Deterministic in
+No path: `planted:`. `size` documents per split, of `length` words each, from a vocabulary of our own. Deterministic in
 the settings; no document of one split is in another (a document belongs to the split that the checksum of its text
 names).
 

@@ -1,6 +1,6 @@
 """Rotten Tomatoes sentence polarity v1.0: review snippets, positive or negative.
 
-Layout: `rt-polarity.pos` and `rt-polarity.neg` (also with `.txt`), one sentence a line, Windows-1252.
+Layout: `rt-polarity.pos` and `rt-polarity.neg` (also with `.txt`), one sentence per line, Windows-1252.
 Counts: 5331 + 5331, without an official split. Ours: each class is permuted by a fixed seed and cut 80/10/10 into
 `train` (8530), `dev` (1066) and `test` (1066), so that the classes are balanced in each; `all` is the whole.
 `split_seed` makes another split.

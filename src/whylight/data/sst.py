@@ -1,6 +1,6 @@
 r"""Stanford Sentiment Treebank: film-review sentences with a label at every node of their parse tree.
 
-Layout: a folder with `train.txt`, `dev.txt` and `test.txt`, one tree in brackets a line: `(3 (2 a) (4 gem))`.
+Layout: a folder with `train.txt`, `dev.txt` and `test.txt`, one tree in brackets per line: `(3 (2 a) (4 gem))`.
 Counts: 8544/1101/2210 trees; neutral roots are dropped, which leaves 6920/872/1821 for `negative` and `positive`.
 
 Text: the leaves joined by one blank, in their own case; `-LRB-`, `-RRB-` and `\/` are written as `(`, `)` and `/`.

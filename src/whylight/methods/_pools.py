@@ -14,7 +14,7 @@ binomial given the rate, and have the distribution that the rates are drawn for:
 Coalitions that share a rate or a variant depend on each other: the error falls with the number of variants, and not
 with the number of coalitions alone. A variant that leaves a block untouched costs nothing and is not taken from the
 pool. A feature that several blocks hold goes with the first of them.
-Cost: 2 R `pool` encodings a block (with complements), whatever the number of coalitions.
+Cost: 2 R `pool` encodings per block (with complements), whatever the number of coalitions.
 """
 
 from collections.abc import Sequence

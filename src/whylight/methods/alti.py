@@ -1,6 +1,6 @@
 """ALTI: how much of each position is in each other one after a layer, followed through all layers.
 
-A layer's state behind its first norm is a sum of one vector a position, and of biases:
+A layer's state behind its first norm is a sum of one vector per position, and of biases:
 
     T_i(x_j) = L (sum over heads h of  A_h,ij v_h,j W_O,h + [i = j] x_j) / deviation_i,   L x = scale * (x - mean x)
     y_i      = sum over j of T_i(x_j) + L b_O / deviation_i + shift
@@ -11,7 +11,7 @@ a model with label attention r is the label's own attention: one row per target.
 spread evenly. `layer` l stops there, a = r C_l ... C_1, with the same r.
 
 Defined for layers that end in a norm; others are refused by name.
-Reference: Ferrando et al. 2022. Cost: two forward passes (three with label attention), and N^2 D heads a layer, in
+Reference: Ferrando et al. 2022. Cost: two forward passes (three with label attention), and N^2 D heads per layer, in
 blocks of rows.
 The published code builds heads x N x N x D tensors, is tied to the modules of three architectures, and cannot read a
 label's own attention.

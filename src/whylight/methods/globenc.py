@@ -10,7 +10,7 @@ neither identity nor row sums. Scores therefore have no scale. Not specific to a
 attention r is the label's own attention: one row per target. `layer` l stops there, a = r N_l ... N_1, with the same r.
 
 Defined for layers that end in a norm; others are refused by name.
-Reference: Modarressi et al. 2022. Cost: two forward passes (three with label attention), and N^2 D heads a layer, in
+Reference: Modarressi et al. 2022. Cost: two forward passes (three with label attention), and N^2 D heads per layer, in
 blocks of rows.
 The published code builds heads x N x N x D tensors in edited copies of BERT and ELECTRA.
 """

@@ -10,7 +10,7 @@ untouched text among them, serves all targets.
 With `pool`, coalitions are drawn block by block (see `_pools`), for models that encode long texts in blocks; r is then
 uniform on 0..n.
 Reference: Ribeiro et al. 2016, and the settings of their package. Cost: `samples` + 1 forward passes; with `pool` at
-most 16 `pool` + 2 encodings a block.
+most 16 `pool` + 2 encodings per block.
 The package toggles all occurrences of a word together and regresses on the probability; here each occurrence is a
 feature of its own, and the score space is the caller's choice.
 """

@@ -242,7 +242,7 @@ def _check_fitted(path: Path) -> None:
     if not (path / CONFIG).is_file():
         if (path / CHECKPOINTS).is_dir():
             raise SettingError(
-                f"the fit in {quoted(path)} was stopped before it was done; the same call goes on there."
+                f"the fit in {quoted(path)} was stopped before it was done; the same call resumes there."
             )
         raise SettingError(f"{quoted(path)} is not a fitted folder: it has no {CONFIG}; {what}.")
     check_inside(path)

@@ -15,7 +15,7 @@ from whylight.objectives._rationale import Criterion, distance, marked, share
 from whylight.views.step import Step
 
 
-@objective(cite="ferreira", needs=("attention", "rationale"))
+@objective(cite="ferreira2025", needs=("attention", "rationale"))
 def rationale_attention(step: Step, *, criterion: Criterion = "mae", scale: float = 100.0) -> Tensor:
     """Pull the top layer's attention towards the rationale."""
     pairs = marked(step.batch)

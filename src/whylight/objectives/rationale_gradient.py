@@ -16,7 +16,7 @@ from whylight.views.step import Step
 SMALLEST = 1e-12
 
 
-@objective(cite="ferreira", needs=("double_backward", "rationale"))
+@objective(cite="ferreira2025", needs=("double_backward", "rationale"))
 def rationale_gradient(step: Step, *, criterion: Criterion = "mae") -> Tensor:
     """Pull input x gradient of the true label towards the rationale."""
     mask = step.batch.mask[step.batch.pair_example]

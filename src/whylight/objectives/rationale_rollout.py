@@ -13,7 +13,7 @@ from whylight.objectives._rationale import Criterion, distance, marked, share
 from whylight.views.step import Step
 
 
-@objective(cite="ferreira", needs=("attention", "rationale"))
+@objective(cite="ferreira2025", needs=("attention", "rationale"))
 def rationale_rollout(step: Step, *, criterion: Criterion = "mae") -> Tensor:
     """Pull rolled-out attention towards the rationale."""
     pairs = marked(step.batch)

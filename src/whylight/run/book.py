@@ -148,7 +148,7 @@ def opened(folder: Path | None, identity: Identity, data: Dataset, tune: Dataset
             yield book
         except KeyboardInterrupt:
             book.write()
-            raise KeyboardInterrupt(f"what was done is in '{folder}', and the same call goes on from there") from None
+            raise KeyboardInterrupt(f"what was done is in '{folder}', and the same call resumes from there") from None
         except Exception:
             with suppress(InputError):  # the disk is full, which may be what ended the block
                 book.write()

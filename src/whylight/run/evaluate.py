@@ -82,7 +82,7 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
             (`"best-of=10,tau=0.9"`: how alike they are), for comparison with a method that picks its map by a metric.
         metric_model: Measure faithfulness on this classifier instead: a copy of the explained one that was fine-tuned
             on texts with gaps (`random_masking`) knows what it is asked about. Its labels must be the same.
-        out: Folder for the tables; a run that was stopped goes on from there. A callable then needs its `identity`.
+        out: Folder for the tables; a run that was stopped resumes from there. A callable then needs its `identity`.
             Rows are then not kept in memory, but read from the folder, one part at a time, whenever they are asked for.
         progress: Show a progress bar, and announce what takes minutes.
         budget: Seconds; a run that takes longer, by an estimate from its first batches, is refused.

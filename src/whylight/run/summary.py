@@ -49,7 +49,7 @@ class Summary:
     Attributes:
         metrics: Names of the columns in the order of the run: metrics, with their remover where there are several.
         higher_is_better: Direction of each.
-        lines: One a method, in the order of the run.
+        lines: One per method, in the order of the run.
     """
 
     metrics: tuple[str, ...]

@@ -14,7 +14,7 @@ Accuracy is that of the last epoch: no checkpoint is chosen by the texts that it
 were removed may meet in training and validation data; as in the paper, they stay.
 
 A run is a folder. `explained/` holds the explanations as two ordinary runs, `trained/` a receipt per training; models
-are removed as soon as they are measured. After a kill the same call goes on, within a training from its last epoch. The
+are removed as soon as they are measured. After a kill the same call resumes, within a training from its last epoch. The
 runs and `roar.json` (for the trainings) say whose study it is, and refuse another. Shares and seeds are rows of the
 table: more of them may be asked for later.
 
@@ -136,7 +136,7 @@ def roar(  # noqa: PLR0913  the public call: every argument but six is optional
         dev: Texts to measure the accuracy on.
         encoder: Folder or hub id of the pretrained encoder that every training starts from.
         methods: Names of methods; `random` stands beside them.
-        out: Folder of the study; one that was stopped goes on from there.
+        out: Folder of the study; one that was stopped resumes from there.
         remover: What happens to the words: `delete`, or `infill` with `settings={"infill.model": ...}`.
         shares: Shares of the words that are removed.
         seeds: Seeds of the trainings; every method is trained with all of them.

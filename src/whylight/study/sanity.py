@@ -17,7 +17,7 @@ Changes are means over several draws of weights (three, as in Pham et al.), then
 They leave out the luck of the draws, which is large where there are few labels: a new head of two labels is one new
 direction, which may happen to point with the old one or against it. Methods at one level see the same new weights, and
 so can be compared.
-Reference: Adebayo et al. 2018; Pham et al. 2022, table A5. Cost: each method once a text, level and draw, and once
+Reference: Adebayo et al. 2018; Pham et al. 2022, table A5. Cost: each method once per text, level and draw, and once
 untouched.
 """
 
@@ -73,7 +73,7 @@ class SanityLine:
     Attributes:
         method: The method.
         level: The level.
-        cells: A cell a measure; `sign_change` is missing where scores have no sign.
+        cells: A cell per measure; `sign_change` is missing where scores have no sign.
         values: By measure: what each text has, in the order of the texts, nan where it has no value, `[texts]`.
     """
 

@@ -1,6 +1,6 @@
 """Fitting a network that explains a classifier: `wl.fit` and `whylight fit`.
 
-Checkpoints are written after every epoch into `OUT/checkpoints`; the same call goes on from the last of them and ends
+Checkpoints are written after every epoch into `OUT/checkpoints`; the same call resumes from the last of them and ends
 where an uninterrupted one does. The result is a folder of safetensors, with the identity of the classifier in its
 configuration, `training.json` (what was asked, what came of it) and `curves.svg`. After Ctrl-C the best epoch so far
 stands there, marked as interrupted, and the checkpoints stay.
@@ -119,7 +119,7 @@ def fit(  # noqa: PLR0913  the public call: every argument but four is optional 
     progress: bool = True,
     **settings: object,
 ) -> dict[str, Trained]:
-    """Fit a network that explains a classifier, or go on with a fit that was stopped.
+    """Fit a network that explains a classifier, or resume one that was stopped.
 
     Args:
         method: `aml`.

@@ -139,7 +139,7 @@ def fit_mlm(
     progress: bool = True,
     **settings: object,
 ) -> Trained:
-    """Fit a masked language model to texts, or go on with a fit that was stopped.
+    """Fit a masked language model to texts, or resume one that was stopped.
 
     Args:
         model: Folder or hub id of a masked language model, or of an encoder.

@@ -1,7 +1,7 @@
 """Searching the weights of AML's loss, by Optuna's TPE: each between 0 and 1, as in the paper.
 
 A trial fits a network for a few epochs on a few of the texts, and is worth its best validation of each metric; several
-metrics are searched together, and each has its own best weights. The study is `OUT/study.db`, and the same call goes on
+metrics are searched together, and each has its own best weights. The study is `OUT/study.db`, and the same call resumes
 with it; a trial that was stopped is drawn again. Networks of trials are not kept.
 
 Reference: Barkan et al. 2024, section 4; from the published code: 30 trials, 450 texts, 2 epochs. That code stops

@@ -44,7 +44,7 @@ def interruptible(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"what was done is in '{folder}', and the same call goes on from there") from None
+        raise KeyboardInterrupt(f"what was done is in '{folder}', and the same call resumes from there") from None
 
 
 def mark_started(

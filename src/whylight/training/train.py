@@ -1,6 +1,6 @@
 """Training a classifier: `wl.train` and `whylight train`.
 
-Checkpoints are written after every epoch into `OUT/checkpoints`; the same call goes on from the last of them and ends
+Checkpoints are written after every epoch into `OUT/checkpoints`; the same call resumes from the last of them and ends
 where an uninterrupted one does. The result is an ordinary Hugging Face folder with `training.json` (what was asked,
 what came of it) and `curves.svg` beside it; files are moved into place when all of them are complete.
 """
@@ -53,7 +53,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     callbacks: Sequence[TrainerCallback] = (),
     **settings: object,
 ) -> Trained:
-    """Train a classifier, or go on with a training that was stopped.
+    """Train a classifier, or resume one that was stopped.
 
     Args:
         model: Folder or hub id to start from; None for the bundled model.

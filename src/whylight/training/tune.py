@@ -4,7 +4,7 @@
 the loss of the labels (-accuracy, -document_average_precision) where weights or settings of terms are searched, whose
 totals do not compare.
 
-The study is `OUT/study.db`, and the same call goes on with it; a trial that was stopped is marked as failed and drawn
+The study is `OUT/study.db`, and the same call resumes it; a trial that was stopped is marked as failed and drawn
 again. Trials are trained in `OUT/trial-N`; `OUT/best` is the best of them so far, and no other model is kept.
 """
 
@@ -100,7 +100,7 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
     architecture: Architecture = "auto",
     progress: bool = True,
 ) -> Tuned:
-    """Search the numbers of a training, or go on with a search that was stopped.
+    """Search the numbers of a training, or resume one that was stopped.
 
     Args:
         model: Folder or hub id to start from; None for the bundled model.

@@ -42,7 +42,7 @@ def dataset_sheet(data: Dataset) -> Sheet:
 
 
 def dataset_records(data: Dataset) -> list[Row]:
-    """Return one record per text, in the columns that data files have (docs/data.md)."""
+    """Return one record per text, in the columns that data files have (docs/howto/own_data.md)."""
     rows = [_data_row(record, several=data.multi_label) for record in data]
     used = dict.fromkeys(name for row in rows for name, value in row.items() if value is not None)
     return [{name: row.get(name) for name in used} for row in rows]
