@@ -86,8 +86,8 @@ COSTS = {
     "attingrad": Cost(
         "2 forward, 1 backward", "two forward passes, one backward pass per target", lambda _: 2, each(1)
     ),
-    "alti": Cost("2 forward, n^2 products per layer", f"{TWO}N^2 D heads a layer", lambda _: 2),
-    "globenc": Cost("2 forward, n^2 products per layer", f"{TWO}N^2 D heads a layer", lambda _: 2),
+    "alti": Cost("2 forward, n^2 products per layer", f"{TWO}N^2 D heads per layer", lambda _: 2),
+    "globenc": Cost("2 forward, n^2 products per layer", f"{TWO}N^2 D heads per layer", lambda _: 2),
     "decompx": Cost("2 forward, n times the products of one", f"{TWO}N times the products", lambda _: 2),
     "decompx_linear": Cost(*ONE),
     "aml": Cost(

@@ -14,7 +14,7 @@ from whylight.core.text import Span
 from whylight.data.dataset import Record
 from whylight.data.load import dataset
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "data.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "howto" / "own_data.md"
 EXAMPLE = re.compile(r"```json\n(.*?)\n```\n\nmarks `(.*?)`", re.DOTALL)
 
 

@@ -18,8 +18,8 @@ With `pool`, pairs are drawn from the kernel block by block (see `_pools`), for 
 a pair may then occur twice, no size is taken whole, and the values stay exact only where the game is additive.
 Reference: Lundberg and Lee 2017; pairing: Covert and Lee 2021; a model of the game that corrects the estimate: Witter,
 Liu and Musco 2025; products of features beside the linear ones: Fumagalli, Witter and Musco 2026. Cost: `samples` + 2
-forward passes; by default 500 samples, or 4 per feature where that is more. With `pool`, at most 32 `pool` encodings per
-block.
+forward passes; by default 500 samples, or 4 per feature where that is more. With `pool`, at most 32 `pool` encodings
+per block.
 """
 
 import numpy as np
