@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 DATA ?= ../shared/data
 
-.PHONY: demo test test-slow campaign lint format bench findings model mlm clean
+.PHONY: demo test test-slow campaign lint format docs bench findings model mlm clean
 
 demo: $(INSTALLED)  ## explain a few reviews, print them and write demo.html
 	$(BIN)/python examples/demo.py
@@ -30,6 +30,9 @@ lint: $(INSTALLED)
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.installed-docs  ## build the documentation into build/docs; its notebooks run once
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 
 bench: $(VENV)/.installed-bench  ## speed and accuracy beside Captum, shap, shapiq and lime
 	$(BIN)/python benchmarks/run.py
@@ -63,6 +66,10 @@ $(INSTALLED): pyproject.toml
 
 $(VENV)/.installed-bench: $(INSTALLED)
 	$(PIP) --editable ".[bench]"
+	touch $@
+
+$(VENV)/.installed-docs: $(INSTALLED)
+	$(PIP) --editable ".[docs]"
 	touch $@
 
 # without its own dependencies: only its weights are read
