@@ -105,7 +105,7 @@ def test_only_receipts_are_kept_and_a_stopped_study_trains_and_explains_nothing_
     count = len(trainings.calls)
     for step in range(count):
         trainings.die_at = count + step
-        with pytest.raises(KeyboardInterrupt, match="the same call goes on from there"):
+        with pytest.raises(KeyboardInterrupt, match="the same call resumes from there"):
             run()
     places = [place for *_, place in trainings.calls[count:]]
     rule = Rule()
