@@ -3,7 +3,8 @@
     python findings/movies.py path/to/data
 
 MiniLM learns to classify stretches of the movie reviews of ERASER's train split. Whole reviews of its test split, which
-the model reads in windows, are explained for their gold labels, with padding for what is removed, as in the paper.
+the model reads in windows as long as those stretches, are explained for their gold labels, with padding for what is
+removed, as in the paper.
 Token F1 and IoU F1 mark the share of words that kernel regression over the other reviews predicts; sufficiency and
 comprehensiveness are averaged over 19 shares. Everything is kept, so that a stopped script goes on.
 """
@@ -29,9 +30,9 @@ from whylight.store.tables import HUMAN, RANDOM
 
 Row = tuple[Evaluation, str]
 """A run, and one of its methods."""
-REVIEWS, FEW = 20, 10
-STRETCH, DRAWN = 170, 3
-"""Words of a stretch to learn from, and stretches per review."""
+REVIEWS, FEW = 20, 6
+STRETCH, DRAWN, TOKENS = 170, 3, 256
+"""Words of a stretch to learn from, stretches per review, and tokens that are read at once."""
 TOKEN_F1, IOU_F1, MEAN_AP = "kernel_regression_f1", "kernel_regression_iou_f1", "average_precision"
 SUFFICIENCY, COMPREHENSIVENESS = "aopc_sufficiency", "aopc_comprehensiveness"
 COLUMNS = {
@@ -87,9 +88,9 @@ def main() -> None:
     path = f"eraser:{Path(sys.argv[1]) / 'eraser_movies'}"
     train, dev, test = (wl.dataset(path, split=split) for split in ("train", "dev", "test"))
     made = minilm.classifier(
-        "movies", stretches(train), stretches(dev), epochs=2, learning_rate=1e-4, max_tokens=256, batch_size=32
+        "movies", stretches(train), stretches(dev), epochs=2, learning_rate=1e-4, max_tokens=TOKENS, batch_size=32
     )
-    right = minilm.accuracy(wl.load(made), test)
+    right = minilm.accuracy(wl.load(made, max_tokens=TOKENS), test)
     print(f"accuracy on the test reviews, by windows: {right:.3f}", flush=True)
     chosen = test.sample(REVIEWS, seed=0)
     asked = [
@@ -130,7 +131,7 @@ def _explained(asked: Asked) -> None:
 
 def _run(asked: Asked) -> Evaluation:
     return wl.evaluate(
-        wl.load(asked.model),
+        wl.load(asked.model, max_tokens=TOKENS),
         asked.data,
         methods=asked.methods,
         metrics=tuple(COLUMNS.values()),

@@ -11,7 +11,6 @@ from numbers import Integral, Real
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, softmax
 
 from whylight.core.arrays import Floats
 from whylight.core.errors import InputError, SettingError, unknown
@@ -66,9 +65,10 @@ class Labels:
 
     def probabilities(self, logits: Floats) -> Floats:
         """Turn logits `[..., labels]` into probabilities."""
-        if self.head == "softmax":
-            return np.asarray(softmax(logits, axis=-1), dtype=np.float64)
-        return np.asarray(expit(logits), dtype=np.float64)
+        from scipy.special import expit, softmax  # noqa: PLC0415  a third of the time that `--help` would take
+
+        values = softmax(logits, axis=-1) if self.head == "softmax" else expit(logits)
+        return np.asarray(values, dtype=np.float64)
 
     def logits_of(self, probabilities: Floats) -> Floats:
         """Return logits `[..., labels]` that give back probabilities; 0 and 1 are kept from by next to nothing."""
@@ -93,9 +93,9 @@ class Labels:
         if space == "log_probability":
             return self._log_probabilities(logits)
         if space == "log_sigmoid":
-            return np.asarray(log_expit(logits), dtype=np.float64)
+            return _log_sigmoid(logits)
         if space == "log_mixture":
-            shares = np.log(MIXTURE) + self._log_probabilities(logits), np.log(1 - MIXTURE) + log_expit(logits)
+            shares = np.log(MIXTURE) + self._log_probabilities(logits), np.log(1 - MIXTURE) + _log_sigmoid(logits)
             return np.asarray(np.logaddexp(*shares), dtype=np.float64)
         probabilities = self.probabilities(logits)
         if space == "probability":
@@ -104,8 +104,11 @@ class Labels:
         return np.asarray(np.log(clipped) - np.log1p(-clipped))
 
     def _log_probabilities(self, logits: Floats) -> Floats:
-        values = log_softmax(logits, axis=-1) if self.head == "softmax" else log_expit(logits)
-        return np.asarray(values, dtype=np.float64)
+        from scipy.special import log_softmax  # noqa: PLC0415  as above
+
+        if self.head == "softmax":
+            return np.asarray(log_softmax(logits, axis=-1), dtype=np.float64)
+        return _log_sigmoid(logits)
 
     def above_threshold(self, probabilities: Floats) -> tuple[int, ...]:
         """Return the columns that apply, most probable first: the best one, or of a `sigmoid` head all that pass."""
@@ -175,6 +178,12 @@ class Labels:
         if not 0 <= index < len(self):
             raise SettingError(f"there is no label {index}; the model has {len(self)} labels, 0 to {len(self) - 1}.")
         return index
+
+
+def _log_sigmoid(logits: Floats) -> Floats:
+    from scipy.special import log_expit  # noqa: PLC0415  as above
+
+    return np.asarray(log_expit(logits), dtype=np.float64)
 
 
 def check_threshold(value: object) -> float:
