@@ -25,12 +25,17 @@ def encoder() -> Path:
 
 def classifier(name: str, data: Dataset, dev: Dataset, *, start: Path | None = None, **numbers: object) -> Path:
     """Train a classifier by a name, unless it is there, and return its folder."""
-    return wl.train(start or encoder(), data, dev, out=WORK / "minilm" / name, **numbers).folder
+    return wl.train(start or encoder(), data, dev, out=folder(name), **numbers).folder
+
+
+def folder(name: str) -> Path:
+    """Return where a classifier is that was trained."""
+    return WORK / "minilm" / name
 
 
 def receipt(name: str) -> Mapping[str, object]:
     """Return what the training of a classifier says of itself."""
-    return read_receipt(WORK / "minilm" / name)
+    return read_receipt(folder(name))
 
 
 def accuracy(clf: Classifier, data: Dataset) -> float:
