@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 DATA ?= ../shared/data
 
-.PHONY: demo test test-slow campaign lint format docs bench findings model mlm clean
+.PHONY: demo test test-slow campaign lint format docs bench findings model mlm coder clean
 
 demo: $(INSTALLED)  ## explain a few reviews, print them and write demo.html
 	$(BIN)/python examples/demo.py
@@ -56,6 +56,10 @@ model: $(VENV)/.installed-model  ## train the bundled sentiment model anew
 
 mlm: $(VENV)/.installed-model  ## train a masked language model for --remover infill; a stopped one goes on
 	$(BIN)/python scripts/make_mlm.py $(DATA)
+
+# the encoder that it starts from is that of the findings
+coder: $(INSTALLED)  ## train the bundled coder of discharge notes anew; a stopped training goes on
+	PYTHONPATH=findings $(BIN)/python scripts/make_coder.py
 
 # torch first and by version: left to the resolver, it would bring gigabytes of GPU libraries along
 $(INSTALLED): pyproject.toml
