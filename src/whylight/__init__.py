@@ -18,6 +18,7 @@ from whylight.core.text import Span, Text
 
 if TYPE_CHECKING:
     from whylight import plot
+    from whylight.core.prompt import Prompt
     from whylight.data.load import dataset
     from whylight.explaining.compatible import compatible
     from whylight.explaining.evaluate import measure
@@ -43,6 +44,7 @@ __all__ = [
     "Explanation",
     "Explanations",
     "Options",
+    "Prompt",
     "Provenance",
     "Span",
     "Text",
@@ -70,6 +72,7 @@ __all__ = [
 
 _LAZY = {
     "Options": "whylight.explaining.options",
+    "Prompt": "whylight.core.prompt",
     "audit": "whylight.study.audit",
     "compare": "whylight.study.comparing",
     "compatible": "whylight.explaining.compatible",

@@ -53,7 +53,7 @@ def test_a_token_that_is_credited_to_the_other_text_is_seen(monkeypatch: pytest.
         (chunking, "windows", lambda _, **__: [(0, 1), (1, 2)], "are in no window"),
         (tokenised, "_owners", lambda anchors, *_, **__: np.full(len(anchors), -1), "has no feature"),
         (tokenised, "_owners", lambda anchors, *_, **__: np.full(len(anchors), 0), "belongs to"),
-        (tokenised, "layout", lambda *_, **__: [tokenised.Slot(0, np.asarray([]), 0)], "IndexError|own call"),
+        (tokenised, "layout", lambda *_, **__: [Slot(0, np.asarray([]), 0)], "IndexError|own call"),
     ],
 )
 def test_a_planted_fault_is_seen(

@@ -20,7 +20,7 @@ from whylight.cli.data import (
     read_data,
     say_losses,
 )
-from whylight.cli.models import Device
+from whylight.cli.models import AskedBy, Device
 from whylight.cli.settings import parse_head, parse_settings
 from whylight.core.printable import to_json
 from whylight.explaining.console import put, say_written
@@ -78,6 +78,7 @@ def audit(  # noqa: PLR0913  one parameter an option
     data_settings: DataSettings = None,
     drop_broken: DropBroken = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
+    prompt: AskedBy = None,
     device: Device = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
@@ -96,7 +97,7 @@ def audit(  # noqa: PLR0913  one parameter an option
     records = read_data(data, split=split, options=options, labelled=False)
     say_losses(records)
     found = find(
-        load(model, head=parse_head(head), device=device),
+        load(model, head=parse_head(head), prompt=prompt, device=device),
         records,
         budget=budget,
         analyses=analysis,

@@ -1,6 +1,7 @@
 """What the shell may complete: names of plug-ins. It is asked at every press of a key, so that torch stays asleep."""
 
 from whylight.core.declared import declared_names
+from whylight.core.prompt import ready_prompts
 
 
 def complete_methods(incomplete: str) -> list[str]:
@@ -31,6 +32,11 @@ def complete_data(incomplete: str) -> list[str]:
 def complete_devices(incomplete: str) -> list[str]:
     """Return usual devices; which of them there are, only torch knows."""
     return _beginning(["auto", "cpu", "cuda", "mps"], incomplete)
+
+
+def complete_prompts(incomplete: str) -> list[str]:
+    """Return the ready prompts whose names begin so; files are left to the shell."""
+    return _beginning(list(ready_prompts()), incomplete)
 
 
 def _beginning(names: list[str], incomplete: str) -> list[str]:

@@ -20,7 +20,7 @@ from whylight.cli.data import (
     say_losses,
 )
 from whylight.cli.limits import Budget, MaxMemory
-from whylight.cli.models import Device
+from whylight.cli.models import AskedBy, Device
 from whylight.cli.names import Methods
 from whylight.cli.settings import parse_head, parse_settings
 from whylight.cli.tables import TableFormat, print_records
@@ -133,6 +133,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     ] = None,
     budget: Budget = None,
     max_memory: MaxMemory = None,
+    prompt: AskedBy = None,
     device: Device = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
@@ -155,6 +156,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         tuning = tuning.sample(tune_sample, seed=seed + TUNING_SEED)
     say_losses(records, *([] if tuning is None else [tuning]))
     _warn_of_one_class(records)
+    open_model = partial(load, head=parse_head(head), prompt=prompt, device=device)
     question = Question(
         methods=method or DEFAULT_METHODS,
         metrics=metric or None,
@@ -164,15 +166,14 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         tune=tuning,
         zero_non_alphanumeric=zero_non_alphanumeric,
         control=None if control is None else Control.parse(control),
-        metric_model=None if metric_model is None else load(metric_model, head=parse_head(head), device=device),
+        metric_model=None if metric_model is None else open_model(metric_model),
         settings=parse_settings(settings or []),
     )
-    title = f"{records.name} {records.split}, {len(records)} texts"
-    title += "" if metric_model is None else f"; faithfulness on {metric_model}"
+    title = _title(records, metric_model)
     models: list[str | None] = list(model) if model else [None]
     if len(models) > 1 or seeds != 1:
-        named = zip(model_names([one or "bundled" for one in models]), models, strict=True)
-        opened = {name: partial(load, one, head=parse_head(head), device=device) for name, one in named}
+        names = model_names([one or "bundled" for one in models])
+        opened = {name: partial(open_model, one) for name, one in zip(names, models, strict=True)}
         with limited(budget=budget, max_memory=max_memory):
             several = evaluate_several(opened, records, question, seeds=seeds, out=out)
         if output_format is TableFormat.table:
@@ -181,7 +182,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
             print_records(several.records(), output_format)
         _say_folder(out)
         return
-    classifier = load(models[0], head=parse_head(head), device=device)
+    classifier = open_model(models[0])
     with limited(budget=budget, max_memory=max_memory):
         found = answer(classifier, records, question, out=out, progress=True)
     if output_format is TableFormat.table:
@@ -189,6 +190,11 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     else:
         print_records(found.records(), output_format)
     _say_folder(out)
+
+
+def _title(records: "Dataset", metric_model: str | None) -> str:
+    elsewhere = "" if metric_model is None else f"; faithfulness on {metric_model}"
+    return f"{records.name} {records.split}, {len(records)} texts{elsewhere}"
 
 
 def _say_folder(out: Path | None) -> None:

@@ -11,7 +11,7 @@ from whylight.cli.completion import complete_methods, complete_removers
 from whylight.cli.data import DropBroken, PairColumn, TextColumn
 from whylight.cli.inputs import read_inputs
 from whylight.cli.limits import Budget, MaxMemory
-from whylight.cli.models import Device
+from whylight.cli.models import AskedBy, Device
 from whylight.cli.settings import parse_head, parse_settings
 from whylight.core import evidence as evidence_rule, printable
 from whylight.core.errors import InputError
@@ -115,6 +115,7 @@ def explain(  # noqa: PLR0913  one parameter an option
     out: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
     budget: Budget = None,
     max_memory: MaxMemory = None,
+    prompt: AskedBy = None,
     device: Device = None,
     head: Annotated[
         str | None, typer.Option(help="softmax, sigmoid or binary, where the model does not say which.")
@@ -136,7 +137,9 @@ def explain(  # noqa: PLR0913  one parameter an option
     options = Options.parse(
         target=_target(target or []), unit=unit, remover=remover, score=score, long=long, pieces=pieces
     )
-    classifier = load(model, head=parse_head(head), max_tokens=max_tokens, device=device, allow_pickle=allow_pickle)
+    classifier = load(
+        model, head=parse_head(head), max_tokens=max_tokens, prompt=prompt, device=device, allow_pickle=allow_pickle
+    )
     try:
         with limited(budget=budget, max_memory=max_memory):
             explanations = explain_all(classifier, inputs, methods=method or None, options=options, settings=given)

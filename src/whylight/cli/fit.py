@@ -17,7 +17,7 @@ from whylight.cli.data import (
     RationaleColumn,
     TextColumn,
 )
-from whylight.cli.models import Device, training_on
+from whylight.cli.models import AskedBy, Device, training_on
 from whylight.cli.settings import parse_head, parse_settings
 from whylight.cli.train import read_texts
 from whylight.core.errors import SettingError
@@ -107,6 +107,7 @@ def fit(  # noqa: PLR0913  one parameter an option
     drop_duplicates: Annotated[
         bool, typer.Option("--drop-duplicates", help="Do not learn from texts that are among those to choose by.")
     ] = False,
+    prompt: AskedBy = None,
     device: Device = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
@@ -126,7 +127,7 @@ def fit(  # noqa: PLR0913  one parameter an option
     with training_on(device):
         found = run(
             method,
-            load(model, head=parse_head(head), device=device),
+            load(model, head=parse_head(head), prompt=prompt, device=device),
             *texts,
             out=out,
             metrics=names,

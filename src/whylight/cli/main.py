@@ -18,6 +18,7 @@ from whylight.cli.evaluate import evaluate
 from whylight.cli.explain import explain
 from whylight.cli.fit import fit
 from whylight.cli.methods import datasets, methods, metrics, objectives
+from whylight.cli.prompts import prompts
 from whylight.cli.recommend import recommend
 from whylight.cli.report import report
 from whylight.cli.roar import roar
@@ -88,6 +89,7 @@ app.command()(methods)
 app.command()(metrics)
 app.command()(objectives)
 app.command()(datasets)
+app.command()(prompts)
 
 
 def _print_version(value: bool) -> None:  # noqa: FBT001  typer's own signature

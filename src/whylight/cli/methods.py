@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from whylight.cli.models import Device
+from whylight.cli.models import AskedBy, Device
 from whylight.cli.tables import print_columns
 from whylight.core.explanation import Explanation
 from whylight.core.marked import asks_for_tuning, is_corpus_metric
@@ -21,6 +21,7 @@ EVIDENCE = {Rationale: "a rationale", Explanation: "another explanation"}
 def methods(
     *,
     model: Annotated[str | None, typer.Option(help="Say which of them work with this classifier.")] = None,
+    prompt: AskedBy = None,
     device: Device = None,
 ) -> None:
     """List the methods: what they look at, cost and are good for, and their settings.
@@ -36,7 +37,7 @@ def methods(
         from whylight.explaining.compatible import obstacle  # noqa: PLC0415  torch loads only when it is needed
         from whylight.models.load import load  # noqa: PLC0415
 
-        classifier = load(model, device=device)
+        classifier = load(model, prompt=prompt, device=device)
         reasons = {name: obstacle(METHODS[name], classifier) for name in METHODS.names()}
     rows = [_method_row(METHODS[name], reasons.get(name)) for name in METHODS.names()]
     _print_list(("method", "looks at", "signs", "cost", "settings and defaults", "good for", "what it does"), rows)

@@ -1,4 +1,4 @@
-"""Where the model of a command runs: the option of every command that loads one."""
+"""How the model of a command is asked, and where it runs: the options of every command that loads one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,8 +6,17 @@ from typing import Annotated
 
 import typer
 
-from whylight.cli.completion import complete_devices
+from whylight.cli.completion import complete_devices, complete_prompts
 
+AskedBy = Annotated[
+    str | None,
+    typer.Option(
+        "--prompt",
+        help="How a causal language model is asked for a label: a ready prompt (see whylight prompts) or a TOML file.",
+        metavar="NAME|FILE",
+        autocompletion=complete_prompts,
+    ),
+]
 Device = Annotated[
     str | None,
     typer.Option(

@@ -16,7 +16,7 @@ from whylight.cli.data import (
     read_data,
     say_losses,
 )
-from whylight.cli.models import Device
+from whylight.cli.models import AskedBy, Device
 from whylight.cli.settings import parse_head
 
 
@@ -36,6 +36,7 @@ def recommend(  # noqa: PLR0913  one parameter an option
     map_label: MapLabel = None,
     data_settings: DataSettings = None,
     drop_broken: DropBroken = False,
+    prompt: AskedBy = None,
     device: Device = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
@@ -57,6 +58,6 @@ def recommend(  # noqa: PLR0913  one parameter an option
 
     records = read_data(data, split=split, options=options, labelled=False)
     say_losses(records)
-    found = find(load(model, head=parse_head(head), device=device), records, budget=budget, seed=seed)
+    found = find(load(model, head=parse_head(head), prompt=prompt, device=device), records, budget=budget, seed=seed)
     title = f"{records.name} {records.split}, {found.texts} texts"
     print_sheet(recommendation_sheet(found, title=title, budget=budget))

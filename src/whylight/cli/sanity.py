@@ -19,7 +19,7 @@ from whylight.cli.data import (
 )
 from whylight.cli.evaluate import DEFAULT_METHODS
 from whylight.cli.limits import Budget, MaxMemory
-from whylight.cli.models import Device
+from whylight.cli.models import AskedBy, Device
 from whylight.cli.names import Methods
 from whylight.cli.settings import parse_head, parse_settings
 from whylight.cli.tables import TableFormat, print_records
@@ -81,6 +81,7 @@ def sanity(  # noqa: PLR0913  one parameter an option
     output_format: Annotated[TableFormat, typer.Option("--format", help="table, json or csv.")] = TableFormat.table,
     budget: Budget = None,
     max_memory: MaxMemory = None,
+    prompt: AskedBy = None,
     device: Device = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
@@ -96,7 +97,7 @@ def sanity(  # noqa: PLR0913  one parameter an option
     say_losses(records)
     records = records if sample is None else records.sample(sample, seed=seed)
     found = sanity_check(
-        load(model, head=parse_head(head), device=device),
+        load(model, head=parse_head(head), prompt=prompt, device=device),
         records,
         methods=method or DEFAULT_METHODS,
         levels=int(levels) if levels.isdecimal() else levels,

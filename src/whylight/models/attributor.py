@@ -162,7 +162,7 @@ def token_spans(tokenizer: Any, text: Text) -> list[Span]:  # noqa: ANN401  tran
     return [
         Span(part, int(start), int(end))
         for part, own in enumerate(text.parts)
-        for start, end in tokenised.tokens_of(tokenizer, own)["offset_mapping"]
+        for start, end in tokenised.tokens_of(tokenizer, own)[1]
     ]
 
 

@@ -21,6 +21,8 @@ from whylight.views.meter import Meter
 CPU_TOKEN_BUDGET = 768
 """Tokens a batch on a CPU: above this, activations leave the cache and throughput falls."""
 DEVICE_TOKEN_BUDGET = 32768
+FAR_LESS, WORTH_A_BATCH = 0.75, 192
+"""Of the cost of the dearest row; and what a batch must take for another one to be worth its overhead."""
 
 Company = Literal["any", "alike", "none"]
 """Which rows have the same answer together as alone: any, those of one length (padding is not masked), or none."""
@@ -36,15 +38,24 @@ class Engine:
         budget: Tokens that a batch may hold, padding included; or characters, or pixels.
         company: Says which rows may share a batch; asked when there are several. Any may, if left out.
         most: Rows that a batch may hold, however short they are.
+        costs: What each row takes of the budget, where that is not its length. Rows of a batch take as much as the
+            dearest of them: one that would take far less goes into the next batch.
     """
 
     def __init__(
-        self, forward: Forward, *, budget: int, company: Callable[[], Company] | None = None, most: int | None = None
+        self,
+        forward: Forward,
+        *,
+        budget: int,
+        company: Callable[[], Company] | None = None,
+        most: int | None = None,
+        costs: Callable[[Any], Ints] | None = None,
     ) -> None:
         self._forward = forward
         self.budget = budget
         self._company = company
         self._most = most
+        self._costs = costs
 
     def logits(self, rows: Batch, *, cache: Cache, meter: Meter) -> Floats:
         """Return the logits `[rows, labels]` of rows, each distinct one computed once."""
@@ -82,7 +93,8 @@ class Engine:
         names, indices = list(fresh), np.fromiter(fresh.values(), dtype=np.int64)
         found: dict[bytes, Answer] = {}
         progress.expect(len(names))
-        for chosen in self._batches(rows.lengths[indices]):
+        costs = rows.lengths if self._costs is None else self._costs(rows)
+        for chosen in self._batches(costs[indices], rows.lengths[indices]):
             started = time.perf_counter()
             answers = self._forward_fitting(rows.take(indices[chosen]), forward)
             each = (time.perf_counter() - started) / len(chosen)
@@ -90,11 +102,13 @@ class Engine:
             progress.advance(len(chosen))
         return found
 
-    def _batches(self, lengths: Ints) -> Iterator[Ints]:
-        order = np.argsort(-lengths, kind="stable")
+    def _batches(self, costs: Ints, lengths: Ints) -> Iterator[Ints]:
+        order = np.argsort(-costs, kind="stable")
         while len(order):
-            size = min(self._most or len(order), max(1, self.budget // max(1, int(lengths[order[0]]))))
+            size = min(self._most or len(order), max(1, self.budget // max(1, int(costs[order[0]]))))
             company = "any" if self._company is None or min(size, len(order)) == 1 else self._company()
+            if self._costs is not None:
+                size = max(1, min(size, _alike_in_cost(costs[order])))
             if company != "any":
                 size = 1 if company == "none" else min(size, int((lengths[order] == lengths[order[0]]).sum()))
             yield order[:size]
@@ -111,6 +125,12 @@ class Engine:
         middle = len(rows) // 2
         halves = (rows.take(range(middle)), rows.take(range(middle, len(rows))))
         return np.concatenate([self._forward_fitting(half, forward) for half in halves])
+
+
+def _alike_in_cost(costs: Ints) -> int:
+    """Return how many rows, dearest first, should share a batch."""
+    dear = costs >= FAR_LESS * costs[0]
+    return max(int(dear.sum()), -(-WORTH_A_BATCH // max(1, int(costs[0]))))
 
 
 def default_token_budget(device: torch.device) -> int:

@@ -50,9 +50,9 @@ class TransformerClassifier:
         labels: Its labels and head.
         identity: A name for receipts.
         limit: Tokens that it reads at once.
+        network: What stands between rows and labels, where that is more than the model: a prompt.
     """
 
-    kind = "a Hugging Face classifier"
     reads = Text.kind
     score_spaces: tuple[ScoreSpace, ...] = SCORE_SPACES
 
@@ -61,14 +61,29 @@ class TransformerClassifier:
     to_frame = showing.to_frame
     save = showing.save
 
-    def __init__(self, model: Any, tokenizer: Any, *, labels: Labels, identity: str, limit: int) -> None:  # noqa: ANN401
-        self.network = TokenNetwork(model, tokenizer, limit=limit)
-        self.model, self.tokenizer, self.limit = model, tokenizer, limit
+    def __init__(
+        self,
+        model: Any,  # noqa: ANN401
+        tokenizer: Any,  # noqa: ANN401
+        *,
+        labels: Labels,
+        identity: str,
+        limit: int,
+        network: TokenNetwork | None = None,
+    ) -> None:
+        self.network = TokenNetwork(model, tokenizer, limit=limit) if network is None else network
+        self.kind = self.network.kind
+        self.model, self.tokenizer, self.limit = model, tokenizer, self.network.limit
         self.architecture = self.network.architecture
         self.labels = labels
         self.identity = identity
         self._findings = trial.Findings(self)
-        self.engine = Engine(self.batch_logits, budget=self.network.token_budget, company=self._find_company)
+        self.engine = Engine(
+            self.batch_logits,
+            budget=self.network.token_budget,
+            company=self._find_company,
+            costs=self.network.costs,
+        )
         self._joint = Joint(self._answers_together, self._room)
         self.offers: Offers = {
             Game: partial(game_of, self),
@@ -221,4 +236,7 @@ class TransformerClassifier:
 
     def with_model(self, model: Any, *, identity: str) -> "TransformerClassifier":  # noqa: ANN401
         """Return the same classifier on another model of the same shape."""
-        return TransformerClassifier(model, self.tokenizer, labels=self.labels, identity=identity, limit=self.limit)
+        network = self.network.with_model(model)
+        return TransformerClassifier(
+            model, self.tokenizer, labels=self.labels, identity=identity, limit=self.limit, network=network
+        )

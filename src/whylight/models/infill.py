@@ -96,12 +96,12 @@ class MaskedFiller:
             return np.empty(0, dtype=np.int64)
         for anchor in (f"a{before}" if before.isspace() else before, ""):
             with held(self._tokenizer):
-                tokens = tokenised.tokens_of(self._tokenizer, anchor + word)
+                ids, offsets = tokenised.tokens_of(self._tokenizer, anchor + word)
             length = len(anchor.rstrip())
-            behind = [start >= length for start, _ in tokens["offset_mapping"]]
-            whole = all(start >= length or end <= length for start, end in tokens["offset_mapping"])
+            behind = [start >= length for start, _ in offsets]
+            whole = all(start >= length or end <= length for start, end in offsets)
             if whole and any(behind):
-                return np.asarray(tokens["input_ids"], dtype=np.int64)[behind]
+                return np.asarray(ids, dtype=np.int64)[behind]
         return np.empty(0, dtype=np.int64)
 
     def _best(self, logits: torch.Tensor, *, top: int, fragments: bool) -> Likely:

@@ -9,6 +9,7 @@ from transformers import PreTrainedModel
 
 from whylight.core.errors import ModelError, SettingError, unknown
 from whylight.core.labels import HEADS, Head, Labels
+from whylight.core.prompt import Prompt, read_prompt
 from whylight.models import promises
 from whylight.models.adapters import is_adapted, is_adapter, merged_copy, read_adapter
 from whylight.models.callable import CallableClassifier, TextFunction
@@ -17,6 +18,7 @@ from whylight.models.devices import AUTO, CPU, check_placed, chosen_device, move
 from whylight.models.encoder import TransformerClassifier
 from whylight.models.folder import quoted
 from whylight.models.pipelines import is_pipeline, unpack
+from whylight.models.prompted import PromptedNetwork
 from whylight.models.reading import find_folder, read_model
 from whylight.views.classifier import Classifier
 
@@ -32,6 +34,7 @@ def load(  # noqa: PLR0913  every argument is optional and named
     head: Head | None = None,
     mask_string: str | None = None,
     max_tokens: int | None = None,
+    prompt: str | Path | Prompt | None = None,
     device: str | None = None,
     allow_pickle: bool = False,
     identity: str | None = None,
@@ -48,6 +51,8 @@ def load(  # noqa: PLR0913  every argument is optional and named
         head: `softmax`, `sigmoid` (multi-label) or `binary` (one logit), where the model does not say.
         mask_string: For a callable: what replaces a removed word under the remover `mask`.
         max_tokens: Read at most this many tokens at once, if the model could read more.
+        prompt: How a causal language model is asked for a label: the name of a ready prompt (`sentiment`, `emotion`,
+            `nli`), a TOML file, or a `wl.Prompt`.
         device: Where a model that is loaded here runs, e.g. `"cuda"`; `"auto"` is an accelerator if there is one, else
             the CPU, which is also the default. A model that you have placed yourself is never moved: another device
             than its own is refused.
@@ -67,6 +72,8 @@ def load(  # noqa: PLR0913  every argument is optional and named
         raise unknown("head", head, HEADS)
     names = _listed_names(labels)
     model = _unwrapped(model)
+    if prompt is not None:
+        return _load_prompted(model, tokenizer, prompt, max_tokens=max_tokens, device=device, allow_pickle=allow_pickle)
     if identity is not None and not _is_callable(model):
         raise SettingError("identity= is the name of a callable; a model is known by its weights.")
     if is_pipeline(model):
@@ -89,6 +96,37 @@ def load(  # noqa: PLR0913  every argument is optional and named
     return _transformer(
         loaded, tokenizer or its_tokenizer, identity=name, labels=names, head=head, max_tokens=max_tokens
     )
+
+
+def _load_prompted(
+    model: Any,  # noqa: ANN401
+    tokenizer: Any,  # noqa: ANN401
+    prompt: str | Path | Prompt,
+    *,
+    max_tokens: int | None,
+    device: str | None,
+    allow_pickle: bool,
+) -> TransformerClassifier:
+    """Load a causal language model behind a prompt."""
+    asked = read_prompt(prompt)
+    if isinstance(model, PreTrainedModel) or is_adapted(model):
+        check_placed(model, device)
+        plain, name = _given(model, tokenizer)
+    elif isinstance(model, str | Path):
+        found = read_model(str(model), allow_pickle=allow_pickle, task="a language model")
+        if found.absent:
+            raise ModelError(f"{quoted(model)} is not a trained language model: its weights lack {found.absent[0]}.")
+        plain, tokenizer, name = found.model, tokenizer or found.tokenizer, str(model)
+        move(plain, chosen_device(device or CPU))
+    else:
+        raise ModelError("a prompt is for a causal language model: give a folder, a hub id, or model and tokenizer.")
+    promises.check_promises(plain, tokenizer, prompted=True)
+    limit = promises.limit(plain, tokenizer, max_tokens=max_tokens)
+    network = PromptedNetwork(plain, tokenizer, prompt=asked, limit=limit)
+    labels, name = Labels(tuple(asked.answers)), f"{name} asked by '{asked.name}'"
+    classifier = TransformerClassifier(plain, tokenizer, labels=labels, identity=name, limit=limit, network=network)
+    promises.try_out(classifier)
+    return classifier
 
 
 def _listed_names(labels: Iterable[object] | None) -> tuple[str, ...] | None:

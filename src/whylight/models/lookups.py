@@ -95,7 +95,10 @@ class _Passes:
         self._new: Tensor | None = None
 
     def enter(self, _module: nn.Module, _args: object, options: dict[str, Any]) -> None:
-        """Note what a pass was given."""
+        """Note what a pass was given; one that goes on from another (answers behind a prompt) reads no input."""
+        if options.get("past_key_values") is not None:
+            self._ids = None
+            return
         self.entered += 1
         self._ids, self._new = options["input_ids"], None
         self._others = [value for value in options.values() if isinstance(value, Tensor) and value is not self._ids]

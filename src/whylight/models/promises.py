@@ -25,15 +25,20 @@ UNLIMITED = 1_000_000
 """No text is longer than this many tokens; tokenizers write a still larger number for "no limit"."""
 
 
-def check_promises(model: Any, tokenizer: Any) -> None:  # noqa: ANN401  transformers' own types
-    """Refuse a model or tokenizer that no explanation could be made with."""
+def check_promises(model: Any, tokenizer: Any, *, prompted: bool = False) -> None:  # noqa: ANN401
+    """Refuse a model or tokenizer that no explanation could be made with.
+
+    Args:
+        model: The model.
+        tokenizer: Its tokenizer.
+        prompted: Whether it is a language model that is asked by a prompt.
+    """
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(
             f"the tokenizer '{type(tokenizer).__name__}' does not say where tokens stand in the text; use a fast one, "
             "e.g. AutoTokenizer.from_pretrained(..., use_fast=True)."
         )
-    if not hasattr(model.config, "id2label") or model.get_output_embeddings() is not None:
-        raise ModelError(f"'{type(model).__name__}' is not a sequence classifier.")
+    _check_task(model, prompted=prompted)
     parameters = list(model.parameters())
     if any(parameter.is_meta for parameter in parameters):
         raise ModelError("the model is on the device 'meta', where weights have no values; load it onto a real one.")
@@ -49,6 +54,15 @@ def check_promises(model: Any, tokenizer: Any) -> None:  # noqa: ANN401  transfo
             f"the tokenizer has token ids up to {highest}, and the model has embeddings up to {rows - 1}; "
             "use the model's own tokenizer, or model.resize_token_embeddings(len(tokenizer))."
         )
+
+
+def _check_task(model: Any, *, prompted: bool) -> None:  # noqa: ANN401
+    name, writes = type(model).__name__, model.get_output_embeddings() is not None
+    if prompted and (not writes or not model.can_generate()):
+        raise ModelError(f"'{name}' does not write text, so it cannot be asked by a prompt; leave the prompt out.")
+    if not prompted and (writes or not hasattr(model.config, "id2label")):
+        asked = "; a language model is asked by a prompt, e.g. prompt='sentiment'" if writes else ""
+        raise ModelError(f"'{name}' is not a sequence classifier{asked}.")
 
 
 def is_chunked(model: Any) -> bool:  # noqa: ANN401

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 from transformers.utils import cached_file
 
 from whylight.core.errors import ModelError, WhylightError
@@ -39,6 +39,13 @@ SLACK = 1_000_000
 """Numbers that a model may have beyond those that its weights hold: positions and other buffers."""
 _loading = threading.RLock()
 """Loaders change global settings of torch and transformers; two at once would meet each other's."""
+
+
+Task = Literal["a text classifier", "a language model"]
+LOADERS: dict[Task, Any] = {
+    "a text classifier": AutoModelForSequenceClassification,
+    "a language model": AutoModelForCausalLM,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +79,7 @@ def read_model(
     path: str,
     *,
     allow_pickle: bool,
+    task: Task = "a text classifier",
     tokenizer: Path | None = None,
     local_files_only: bool = False,
     num_labels: int | None = None,
@@ -81,24 +89,26 @@ def read_model(
     Args:
         path: A folder or hub id.
         allow_pickle: Also load pickled weights.
+        task: What the model is read as.
         tokenizer: Folder of the tokenizer, if it is another.
         local_files_only: Do not ask the hub for what is not on this machine.
         num_labels: Outputs of the head, if they are others than the configuration says.
     """
     folder = existing(path)
     options: dict[str, Any] = {"local_files_only": local_files_only, "trust_remote_code": False}
+    any_task = task != "a text classifier"
     if folder is None:
         _check_hub(path, local_files_only=local_files_only)
     else:
-        check_folder(folder, allow_pickle=allow_pickle, needs_tokenizer=tokenizer is None)
+        check_folder(folder, allow_pickle=allow_pickle, needs_tokenizer=tokenizer is None, any_task=any_task)
     networks.register()
-    with loading(path):
+    with loading(path, task):
         config = AutoConfig.from_pretrained(path, **options)
         if num_labels is not None:
             config.num_labels = num_labels
         if folder is not None:
-            _check_configured_size(folder, config)
-        model, report = AutoModelForSequenceClassification.from_pretrained(
+            _check_configured_size(folder, config, task)
+        model, report = LOADERS[task].from_pretrained(
             path,
             config=config,
             use_safetensors=None if allow_pickle else True,
@@ -150,15 +160,15 @@ def _on_hub(path: str, name: str, *, local_files_only: bool = False) -> Path | N
     return None if found is None else Path(found)
 
 
-def _check_configured_size(folder: Path, config: Any) -> None:  # noqa: ANN401  transformers' own
+def _check_configured_size(folder: Path, config: Any, task: Task) -> None:  # noqa: ANN401  transformers' own
     """Refuse a configuration of a far larger model than the weights are: what they lack would be drawn at random."""
     with torch.device("meta"):
-        empty = AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)
+        empty = LOADERS[task].from_config(config, trust_remote_code=False)
     wanted = sum(tensor.numel() for tensor in (*empty.parameters(), *empty.buffers()))
     weights = [*folder.glob("*.safetensors"), *folder.glob("*.bin")]
     held = sum(file.stat().st_size for file in weights) * 2  # a byte holds two numbers at most
     if wanted > held + SLACK:
         raise ModelError(
-            f"cannot load {quoted(folder)} as a text classifier: its configuration asks for {wanted:,} numbers, "
+            f"cannot load {quoted(folder)} as {task}: its configuration asks for {wanted:,} numbers, "
             f"and its weights hold {held:,} at most."
         )

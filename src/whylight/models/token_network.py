@@ -5,7 +5,7 @@ positions or the pooled token in several architectures.
 """
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -40,6 +40,10 @@ class TokenNetwork:
         tokenizer: Its fast tokenizer.
         limit: Tokens that it reads at once.
     """
+
+    kind = "a Hugging Face classifier"
+    costs: Callable[[TokenBatch], Ints] | None = None
+    """What each row takes, where that is not its length."""
 
     def __init__(self, model: Any, tokenizer: Any, *, limit: int) -> None:  # noqa: ANN401  transformers' own types
         self.model = model
@@ -93,7 +97,7 @@ class TokenNetwork:
         if self.takes_types:
             options["token_type_ids"] = torch.as_tensor(np.ascontiguousarray(rows.types), device=device)
         if "use_cache" in self._accepted:
-            options["use_cache"] = False
+            options.setdefault("use_cache", False)
         if self._first_position is not None:
             # told to find them itself, the model would skip a number at each pad token that stands for a word
             numbers = torch.arange(ids.shape[1], device=device) + self._first_position
@@ -102,6 +106,24 @@ class TokenNetwork:
             options["attention_mask"] = mask.long()
         with padding_token(self.model, ids, self.tokenizer.pad_token_id) as pad:
             return self.model(input_ids=ids.masked_fill(~mask, pad), **options)
+
+    def plain_inputs(self, text: str, window: TokenWindow) -> Mapping[str, Tensor]:
+        """Return what the tokenizer gives for a text; of a text that is too long, what is left of it in a window."""
+        with held(self.tokenizer):
+            given = self.tokenizer(text, return_tensors="pt", verbose=False).to(self.model.device)
+        if given["input_ids"].shape[1] != len(window.ids):
+            row = {"input_ids": window.ids, "token_type_ids": window.types, "attention_mask": np.ones_like(window.ids)}
+            given = {name: torch.as_tensor(values, device=self.model.device)[None] for name, values in row.items()}
+        return {name: value for name, value in given.items() if name in self.keys}
+
+    def plain_logits(self, inputs: Mapping[str, Tensor]) -> Tensor:
+        """Return what the model itself says of one text, as it is when it is called by itself."""
+        logits: Tensor = self.model(**inputs).logits
+        return logits
+
+    def with_model(self, model: Any) -> "TokenNetwork":  # noqa: ANN401  transformers' own type
+        """Return the same network on another model of the same shape."""
+        return TokenNetwork(model, self.tokenizer, limit=self.limit)
 
     def label_logits(self, rows: TokenBatch, *, head: Head, identity: str) -> Floats:
         """Run one batch without gradient, where the network ends in a head for labels; one column per label."""

@@ -7,7 +7,6 @@ feature. Special tokens belong to none. Offsets are Python character indices, so
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,9 @@ from whylight.core.errors import InputError, ModelError
 from whylight.core.text import Span, Text
 from whylight.models import chunking
 from whylight.models.folder import is_failure, reason
+from whylight.models.slots import Frame, Offsets, Reading, layout
 from whylight.views.tokens import NO_FEATURE, TokenWindow
 
-Offsets = list[tuple[int, int]]
 Anchors = list[int | None]
 """The first visible character of each token, or None where it has none."""
 LONGEST_EXAMPLE = 30
@@ -36,28 +35,6 @@ class TextTokens:
     feature: Ints
     boundaries: list[int]
     joint: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A stretch of a model's input: special tokens (part -1), or the place of a text."""
-
-    part: int
-    ids: Ints
-    type: int
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What a model's input is besides the texts: slots around them, and the tokens that may stand for a removed one."""
-
-    slots: list[Slot]
-    replacements: Mapping[str, int]
-
-    @property
-    def size(self) -> int:
-        """Tokens that are never touched."""
-        return sum(len(slot.ids) for slot in self.slots)
 
 
 def check_text(example: Text) -> None:
@@ -95,7 +72,7 @@ def encode(  # noqa: PLR0913  one keyword per fact of the model
     long: Long,
     limit: int,
     replacements: Mapping[str, int] | None = None,
-    slots: list[Slot] | None = None,
+    reading: Reading | None = None,
 ) -> Encoded:
     """Encode an example into windows of at most `limit` tokens.
 
@@ -106,20 +83,20 @@ def encode(  # noqa: PLR0913  one keyword per fact of the model
         long: What to do with a text that does not fit.
         limit: Tokens that the model reads at once, special ones included.
         replacements: Ids of the tokens that may stand for a removed one, by name.
-        slots: What stands where in a row: ids that are never touched, and the places of the texts. By default the
-            special tokens that the tokenizer puts around texts; a prompt has more around them.
+        reading: The texts as they stand in a prompt; by default they stand between the tokenizer's special tokens.
     """
     check_text(example)
     parts: list[TextTokens] = []
     spans: list[Span] = []
     for number in range(len(example.parts)):
-        part, offsets = _part(tokenizer, example, number, unit=unit, first=len(spans))
+        own = None if reading is None else reading.parts[number]
+        part, offsets = _part(tokenizer, example, number, unit=unit, first=len(spans), tokens=own)
         parts.append(part)
         spans += [Span(number, start, end) for start, end in offsets]
     if not any(len(part.ids) for part in parts):
         raise InputError("the tokenizer leaves nothing of the text; there is no word to explain.")
-    own = layout(tokenizer, pair=example.pair is not None) if slots is None else slots
-    frame = Frame(own, replacements or {})
+    slots = layout(tokenizer, pair=example.pair is not None) if reading is None else reading.slots
+    frame = Frame(slots, replacements or {})
     capacity = limit - frame.size
     encoded = Encoded(example, unit, tuple(spans), ())
     if sum(len(part.ids) for part in parts) <= capacity:
@@ -132,12 +109,19 @@ def encode(  # noqa: PLR0913  one keyword per fact of the model
     return replace(read, notes=(*read.notes, *_joint_notes([text for part in parts for text in part.joint], unit)))
 
 
-def _part(tokenizer: Any, example: Text, number: int, *, unit: Unit, first: int) -> tuple[TextTokens, Offsets]:  # noqa: ANN401
-    """Tokenise one text; features are numbered from `first`."""
+def _part(
+    tokenizer: Any,  # noqa: ANN401
+    example: Text,
+    number: int,
+    *,
+    unit: Unit,
+    first: int,
+    tokens: tuple[list[int], Offsets] | None,
+) -> tuple[TextTokens, Offsets]:
+    """Tokenise one text, unless that is done; features are numbered from `first`."""
     text = example.parts[number]
-    tokens = tokens_of(tokenizer, text)
-    offsets: Offsets = [(int(start), int(end)) for start, end in tokens["offset_mapping"]]
-    anchors: Anchors = [_first_visible(text, start, end) for start, end in offsets]
+    ids, offsets = tokens_of(tokenizer, text) if tokens is None else tokens
+    anchors: Anchors = [first_visible(text, start, end) for start, end in offsets]
     own_words = units(example, "word", part=number)
     words = _owners(anchors, own_words, length=len(text), first=first)
     boundaries = [i for i in range(len(words)) if i == 0 or words[i] != words[i - 1]]
@@ -146,7 +130,7 @@ def _part(tokenizer: Any, example: Text, number: int, *, unit: Unit, first: int)
     else:
         features = units(example, unit, part=number) if unit == "sentence" else _token_spans(text, offsets, anchors)
         owners = _owners(anchors, features, length=len(text), first=first)
-    unknown = [token == tokenizer.unk_token_id for token in tokens["input_ids"]]
+    unknown = [token == tokenizer.unk_token_id for token in ids]
     starts = [start for start, _ in features]
     joint = [
         text[start:end]
@@ -154,19 +138,20 @@ def _part(tokenizer: Any, example: Text, number: int, *, unit: Unit, first: int)
         # a known run of signs ("...") is one token in many vocabularies, and not worth a word
         if _several(starts, anchor, end) and (odd or any(map(str.isalnum, text[start:end])))
     ]
-    return TextTokens(np.asarray(tokens["input_ids"], dtype=np.int64), owners, boundaries, joint), features
+    return TextTokens(np.asarray(ids, dtype=np.int64), owners, boundaries, joint), features
 
 
-def tokens_of(tokenizer: Any, text: str) -> Any:  # noqa: ANN401  transformers' own types
+def tokens_of(tokenizer: Any, text: str) -> tuple[list[int], Offsets]:  # noqa: ANN401  transformers' own types
     """Return the ids and offsets of a text's own tokens."""
     # split_special_tokens: a "[SEP]" that a user typed is text, not structure
     options = {"add_special_tokens": False, "return_offsets_mapping": True, "split_special_tokens": True}
     try:
-        return tokenizer(text, verbose=False, **options)
+        found = tokenizer(text, verbose=False, **options)
     except BaseException as error:  # the tokenizers raise nothing more special
         if not is_failure(error):
             raise
         raise ModelError(f"the tokenizer cannot read the text: {reason(error)}") from error
+    return list(found["input_ids"]), [(int(start), int(end)) for start, end in found["offset_mapping"]]
 
 
 def _several(starts: list[int], anchor: int | None, end: int) -> bool:
@@ -182,7 +167,8 @@ def _joint_notes(stretches: list[str], unit: Unit) -> list[str]:
     return [f"{several} for several {unit}s at once (e.g. '{example}'); the first of them gets the whole score"]
 
 
-def _first_visible(text: str, start: int, end: int) -> int | None:
+def first_visible(text: str, start: int, end: int) -> int | None:
+    """Return where the first character is that is no white space, or None where there is none."""
     return next((i for i in range(start, end) if not text[i].isspace()), None)
 
 
@@ -227,20 +213,6 @@ def _token_spans(text: str, offsets: Offsets, anchors: Anchors) -> Offsets:
     return spans
 
 
-def layout(tokenizer: Any, *, pair: bool) -> list[Slot]:  # noqa: ANN401
-    """Find out where a tokenizer puts its special tokens, by looking at how it wraps a letter."""
-    probe = tokenizer("a", "b") if pair else tokenizer("a")
-    types = probe.get("token_type_ids") or [0] * len(probe["input_ids"])
-    sequence = [NO_FEATURE if s is None else s for s in probe.sequence_ids(0)]
-    slots = []
-    for (part, kind), group in groupby(range(len(sequence)), key=lambda i: (sequence[i], types[i])):
-        ids = [] if part >= 0 else [probe["input_ids"][i] for i in group]
-        slots.append(Slot(part, np.asarray(ids, dtype=np.int64), kind))
-    if {slot.part for slot in slots} - {NO_FEATURE} != set(range(2 if pair else 1)):
-        raise ModelError("the tokenizer does not say which of its tokens come from the text.")
-    return slots
-
-
 def _window(
     frame: Frame, parts: list[TextTokens], *, cut: int = NO_FEATURE, span: tuple[int, int] = (0, 0)
 ) -> TokenWindow:
@@ -269,7 +241,9 @@ def _cut(encoded: Encoded, frame: Frame, parts: list[TextTokens], *, long: Long,
             f"the text has {n_tokens} tokens and the model reads {limit}; use --long window, segments or truncate."
         )
     if capacity < len(parts):
-        raise InputError(f"the model reads {limit} tokens, of which {frame.size} are special, so no word fits.")
+        raise InputError(
+            f"the model reads {limit} tokens, of which {frame.size} stand around the text, so no word fits."
+        )
     longer = max(range(len(parts)), key=lambda number: len(parts[number].ids))
     room = capacity - sum(len(p.ids) for number, p in enumerate(parts) if number != longer)
     if len(parts) > 1 and room < max(1, capacity // 2):

@@ -13,7 +13,7 @@ A cut or wrong graph, a lookup that is not the input's, types that a table takes
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -26,7 +26,6 @@ from whylight.core.labels import Target
 from whylight.core.text import Text
 from whylight.models import heads
 from whylight.models.batching import Company, out_of_memory
-from whylight.models.holding import held
 from whylight.models.token_network import TokenNetwork
 from whylight.models.unchanged import is_block_sparse, unchanged
 from whylight.perturb.binding import bound
@@ -241,21 +240,14 @@ def _encoded(classifier: OnTokens, text: str) -> Encoded:
 
 def _inputs(classifier: OnTokens, encoded: Encoded, text: str) -> Mapping[str, Tensor]:
     """Return what the tokenizer gives for a text; of a text that is too long, what is left of it."""
-    network = classifier.network
-    with held(network.tokenizer):
-        given = network.tokenizer(text, return_tensors="pt", verbose=False).to(network.model.device)
-    window = one_window(encoded)
-    if given["input_ids"].shape[1] != len(window.ids):
-        row = {"input_ids": window.ids, "token_type_ids": window.types, "attention_mask": np.ones_like(window.ids)}
-        given = {name: torch.as_tensor(values, device=network.model.device)[None] for name, values in row.items()}
-    return {name: value for name, value in given.items() if name in network.keys}
+    return classifier.network.plain_inputs(text, one_window(encoded))
 
 
 def _answer(classifier: OnTokens, inputs: Mapping[str, Tensor]) -> Floats:
     """Return the logits of one plain call, a column per label."""
-    model: Any = classifier.network.model
-    with unchanged(model), torch.inference_mode():
-        logits = heads.columns(model(**inputs).logits, classifier.labels.head)
+    network = classifier.network
+    with unchanged(network.model), torch.inference_mode():
+        logits = heads.columns(network.plain_logits(inputs), classifier.labels.head)
     values: Floats = logits[0].double().cpu().numpy()
     return values
 

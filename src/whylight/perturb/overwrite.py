@@ -1,4 +1,4 @@
-"""Mask, unk, pad: another token, or a string that the user names, stands in the place of every removed piece.
+"""Mask, unk, pad, neutral: another token, or a string that the user names, stands in the place of every removed piece.
 
 Length and attention stay as they are; in a plain text everything between features does.
 """
@@ -30,6 +30,12 @@ def unk(window: TokenWindow, keep: Bools) -> Variants:
 def pad(window: TokenWindow, keep: Bools) -> Variants:
     """Put the padding token in the place of removed words; attention still sees it."""
     return _overwritten(window, keep, "pad")
+
+
+@remover(replacement="neutral")
+def neutral(window: TokenWindow, keep: Bools) -> Variants:
+    """Put a token that says nothing, such as "...", in the place of removed words of a prompt."""
+    return _overwritten(window, keep, "neutral")
 
 
 def _overwritten(window: TokenWindow, keep: Bools, name: str) -> Variants:

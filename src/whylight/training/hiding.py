@@ -12,7 +12,8 @@ from whylight.core.arrays import Ints
 from whylight.core.text import text_of
 from whylight.data.dataset import Dataset
 from whylight.models.holding import held
-from whylight.models.tokenised import layout, tokens_of
+from whylight.models.slots import layout
+from whylight.models.tokenised import tokens_of
 
 MASKED, OTHER = 0.8, 0.9
 """Of the hidden tokens, those below the first share become the mask token, those below the second another one."""
@@ -36,7 +37,7 @@ def stretches(data: Dataset, tokenizer: Any, *, limit: int) -> list[Stretch]:  #
     with held(tokenizer):
         slots = layout(tokenizer, pair=False)
         texts = [
-            np.asarray(tokens_of(tokenizer, own)["input_ids"], dtype=np.int64)
+            np.asarray(tokens_of(tokenizer, own)[0], dtype=np.int64)
             for record in data
             for own in text_of(record.example).parts
         ]

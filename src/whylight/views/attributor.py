@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 InverseForm = Literal["log", "probability", "entropy"]
 SparsityForm = Literal["bce", "l1"]
 Merge = Literal["max", "mean"]
-Background = Literal["auto", "mask", "unk", "pad", "zero", "learned", "random"]
+Background = Literal["auto", "neutral", "mask", "unk", "pad", "zero", "learned", "random"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

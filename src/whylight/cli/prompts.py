@@ -1,0 +1,32 @@
+"""`whylight prompts`: the prompts that come with the package."""
+
+from typing import Annotated
+
+import typer
+
+from whylight.cli.tables import print_columns
+from whylight.core.prompt import read_prompt, ready_prompts
+from whylight.explaining.console import put, say
+from whylight.report.layout import Column
+
+
+def prompts(
+    name: Annotated[str | None, typer.Argument(help="A prompt, or a TOML file, to show whole.")] = None,
+) -> None:
+    """List the prompts that are ready, or show one as a model reads it.
+
+    [bold]Examples[/]
+
+        whylight prompts
+        whylight prompts sentiment
+        whylight explain "A gripping film." --model ./my-llm --prompt sentiment
+    """
+    if name is None:
+        rows = [(one, ", ".join(read_prompt(one).answers), read_prompt(one).note) for one in ready_prompts()]
+        print_columns([Column("prompt", "key"), Column("labels", "words"), Column("what it asks", "words")], rows)
+        say("Use: --prompt NAME, or a TOML file of your own.", style="dim")
+        return
+    asked = read_prompt(name)
+    shown = "".join(f"<{('text', 'pair')[piece]}>" if isinstance(piece, int) else piece for piece in asked.pieces)
+    answers = "\n".join(f"{label}: {answer!r}" for label, answer in asked.answers.items())
+    put(f"{shown}\n\n--- answers, by label; scoring {asked.scoring}, calibration {asked.calibration}\n{answers}\n")

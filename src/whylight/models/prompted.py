@@ -1,0 +1,277 @@
+"""A causal language model that is asked for a label by a prompt, as a network that ends in labels.
+
+    score of a label = logit of its answer's token                      where every answer is one token, or `first`
+                     = mean (or sum) of log p(token | what is before)   over the tokens of its answer, otherwise
+
+Both give the same probabilities where both exist: a softmax over the labels. What a prompt says of texts without
+content ("N/A", "[MASK]" and an empty one) is taken off under `calibration="contextual"` (Zhao et al. 2021):
+
+    score of a label - log of its mean probability over texts without content
+
+Rows that begin alike are read once up to where they differ (see `prefixes`), and answers go on from the states of the
+row that they are behind. The first time that states are reused, one row is read plainly as well; if the two differ,
+none are reused any more.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from whylight.core.arrays import Floats, Ints
+from whylight.core.encoded import Encoded, Long, Unit
+from whylight.core.errors import ModelError, SettingError
+from whylight.core.identity import digest
+from whylight.core.labels import Head, Labels
+from whylight.core.prompt import Prompt
+from whylight.core.text import Text
+from whylight.models import tokenised
+from whylight.models.holding import held
+from whylight.models.prefixes import LEAST, Prefixes, Root, common_prefix
+from whylight.models.prompt_reading import PromptReader
+from whylight.models.token_network import TokenNetwork
+from whylight.models.unchanged import unchanged
+from whylight.views.tokens import TokenBatch, TokenWindow
+
+NEUTRAL = (" ...", "...", " _", "_", " .", ".")
+"""What may stand for a removed word; the first that is one token does."""
+CONTENT_FREE = ("N/A", "[MASK]", "")
+TOLERANCE = 1e-4
+
+
+class PromptedNetwork(TokenNetwork):
+    """A causal language model behind a prompt.
+
+    Args:
+        model: A Hugging Face causal language model.
+        tokenizer: Its fast tokenizer.
+        prompt: How it is asked.
+        limit: Tokens that it reads at once.
+    """
+
+    kind = "a prompted language model"
+
+    def __init__(self, model: Any, tokenizer: Any, *, prompt: Prompt, limit: int) -> None:  # noqa: ANN401
+        self.prompt = prompt
+        with held(tokenizer):
+            self.reader = PromptReader(tokenizer, prompt)
+        self._answers = list(self.reader.answers.values())
+        self.costs = self._unread
+        self._prefixes: Prefixes | None = Prefixes()
+        self._proven = False
+        super().__init__(model, tokenizer, limit=limit - self.reader.longest_answer + 1)
+        self.computed = 0
+
+    @property
+    def continues(self) -> bool:
+        """Whether an answer has several tokens."""
+        return self.reader.longest_answer > 1
+
+    def with_model(self, model: Any) -> "PromptedNetwork":  # noqa: ANN401
+        """Return the same network on another model of the same shape."""
+        limit = self.limit + self.reader.longest_answer - 1
+        return PromptedNetwork(model, self.tokenizer, prompt=self.prompt, limit=limit)
+
+    def encode(self, example: Text, *, unit: Unit, long: Long) -> Encoded:
+        """Cut an example into features and windows, each inside the prompt."""
+        if self._prefixes is not None:  # the model may have been trained on since the last text
+            self._prefixes.forget()
+        with held(self.tokenizer):
+            return tokenised.encode(
+                self.tokenizer,
+                example,
+                unit=unit,
+                long=long,
+                limit=self.limit,
+                replacements=self.replacements,
+                reading=self.reader.read(example),
+            )
+
+    def forward(self, rows: TokenBatch, **options: Any) -> Any:  # noqa: ANN401  a transformers output
+        """Run one batch; its logits are one column per label."""
+        places = torch.as_tensor(rows.lengths, device=self.model.device) - 1
+        options["use_cache"] = self.continues
+        self.computed += int(rows.lengths.sum())
+        output = super().forward(rows, **self._reading(places), **options)
+        logits = self._labels(output, places, rows)
+        return SequenceClassifierOutput(
+            logits=logits, attentions=output.get("attentions"), hidden_states=output.get("hidden_states")
+        )
+
+    def label_logits(self, rows: TokenBatch, *, head: Head, identity: str) -> Floats:
+        """Run one batch without gradient; what rows begin with alike is read once."""
+        if self._prefixes is None or rows.zeroed is not None:
+            return super().label_logits(rows, head=head, identity=identity)
+        with held(self.model):
+            values = self._reused(rows, self._prefixes).double().cpu().numpy()
+        if not np.isfinite(values).all():
+            raise ModelError(f"the model '{identity}' returned a logit that is not a finite number.")
+        return np.asarray(values)
+
+    def _unread(self, rows: TokenBatch) -> Ints:
+        """Return how many tokens of each row have to be read."""
+        if self._prefixes is None or rows.zeroed is not None:
+            return rows.lengths
+        _, shared = self._prefixes.longest(rows)
+        return rows.lengths - shared
+
+    def plain_inputs(self, text: str, window: TokenWindow) -> Mapping[str, Tensor]:
+        """Return the ids of a prompt about a text, as the tokenizer gives them for the whole of it."""
+        with held(self.tokenizer):
+            ids = self.tokenizer(self.reader.written(text), add_special_tokens=not self.prompt.chat)["input_ids"]
+        chosen = np.asarray(
+            ids if len(ids) == len(window.ids) else window.ids
+        )  # of a text that is too long, what is left
+        return {"input_ids": torch.as_tensor(chosen, device=self.model.device)[None]}
+
+    def plain_logits(self, inputs: Mapping[str, Tensor]) -> Tensor:
+        """Return the scores of labels, `[1, labels]`, by one plain call of the model per label."""
+        found = []
+        for answer in self._answers:
+            ids = torch.as_tensor(answer, device=self.model.device)
+            whole = torch.cat([inputs["input_ids"][0], ids])[None]
+            logits = self.model(input_ids=whole).logits[0, -len(ids) - 1 : -1]
+            values = (logits.float().log_softmax(-1) if self.continues else logits)[range(len(ids)), ids]
+            found.append(values.sum() if self.prompt.scoring == "sum" else values.mean())
+        return (torch.stack(found) - self._offsets)[None]
+
+    def contents(self, labels: Labels) -> dict[str, str]:
+        """Return hashes of weights, configuration, tokenizer and prompt, and of how the model is asked."""
+        answers = [" ".join(map(str, ids.tolist())) for ids in self._answers]
+        asked = [self.prompt.scoring, self.prompt.calibration, self.replacements["neutral"]]
+        return {**super().contents(labels), "prompt": digest([*self.reader.pieces, *answers, *asked])}
+
+    @property
+    def removed_by(self) -> str:
+        """What stands for a removed word by default."""
+        return str(self.tokenizer.decode([self.replacements["neutral"]]))
+
+    def _find_replacements(self) -> dict[str, int]:
+        """Return the neutral token, and the unknown one where it is not a control token."""
+        tokenizer = self.tokenizer
+        controls = {tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.pad_token_id}
+        found = {"neutral": self._neutral()}
+        if tokenizer.unk_token_id is not None and tokenizer.unk_token_id not in controls:
+            found["unk"] = int(tokenizer.unk_token_id)
+        return found
+
+    def _neutral(self) -> int:
+        asked = NEUTRAL if self.prompt.neutral is None else (self.prompt.neutral,)
+        for words in asked:
+            ids, _ = tokenised.tokens_of(self.tokenizer, words)
+            if len(ids) == 1:
+                return ids[0]
+        if self.prompt.neutral is not None:
+            raise SettingError(f"neutral = '{self.prompt.neutral}' must be one token of the model; it is {len(ids)}.")
+        raise ModelError("no neutral word is one token of this model; name one in the prompt: neutral = '...'.")
+
+    def _reading(self, places: Tensor) -> dict[str, Tensor]:
+        """Ask for logits at the ends of rows alone, where a model can be asked so."""
+        return {"logits_to_keep": torch.unique(places)} if "logits_to_keep" in self._accepted else {}
+
+    def _labels(self, output: Any, places: Tensor, rows: TokenBatch) -> Tensor:  # noqa: ANN401
+        """Return one column per label, from what a model says behind rows that end at `places`."""
+        logits = output.logits
+        kept = torch.unique(places) if "logits_to_keep" in self._accepted else torch.arange(logits.shape[1])
+        last = logits[torch.arange(len(logits)), torch.searchsorted(kept.to(places.device), places)]  # [rows, tokens]
+        first = torch.as_tensor([int(answer[0]) for answer in self._answers], device=last.device)
+        total: Tensor = last[:, first]
+        if self.continues:
+            total = last.float().log_softmax(-1)[:, first] + self._continued(output.past_key_values, rows)
+        if self.continues and self.prompt.scoring == "mean":
+            total = total / torch.as_tensor([len(answer) for answer in self._answers], device=total.device)
+        return total - self._offsets
+
+    def _continued(self, cache: Any, rows: TokenBatch) -> Tensor:  # noqa: ANN401  transformers' own type
+        """Return the log-probability of what follows the first token of each answer, `[rows, labels]`."""
+        device, count = self.model.device, len(self._answers)
+        width = self.reader.longest_answer - 1
+        ids, wanted = (np.zeros((count, width), dtype=np.int64) for _ in range(2))
+        real = np.zeros((count, width), dtype=bool)
+        for row, answer in enumerate(self._answers):
+            more = len(answer) - 1
+            ids[row, :more], wanted[row, :more], real[row, :more] = answer[:-1], answer[1:], True
+        lengths = torch.as_tensor(rows.lengths, device=device)
+        before = torch.arange(int(lengths.max()), device=device) < lengths[:, None]
+        there = torch.as_tensor(real, device=device).repeat(len(rows), 1)
+        options: dict[str, Tensor] = {}
+        if "position_ids" in self._accepted:
+            options["position_ids"] = lengths.repeat_interleave(count)[:, None] + torch.arange(width, device=device)
+        cache.batch_repeat_interleave(count)
+        self.computed += len(rows) * int(real.sum())
+        output = self.model(
+            input_ids=torch.as_tensor(ids, device=device).repeat(len(rows), 1),
+            attention_mask=torch.cat([before.repeat_interleave(count, dim=0), there], dim=1).long(),
+            past_key_values=cache,
+            use_cache=True,
+            **options,
+        )
+        follow = torch.as_tensor(wanted, device=device).repeat(len(rows), 1)[..., None]
+        values = output.logits.float().log_softmax(-1).gather(-1, follow)[..., 0]
+        sums: Tensor = (values * there).sum(-1)
+        return sums.reshape(len(rows), count)
+
+    @cached_property
+    def _offsets(self) -> Tensor:
+        """What the prompt says of texts without content, `[labels]`."""
+        device = self.model.device
+        if self.prompt.calibration == "none":
+            return torch.zeros(len(self._answers), device=device)
+        self.__dict__["_offsets"] = torch.zeros(len(self._answers), device=device)  # while they are found out
+        pairs = sum(isinstance(piece, int) for piece in self.reader.pieces)
+        shares = []
+        with unchanged(self.model), torch.inference_mode():
+            for words in CONTENT_FREE:
+                with held(self.tokenizer):
+                    written = self.reader.written(*[words] * pairs)
+                    ids = self.tokenizer(written, add_special_tokens=not self.prompt.chat)["input_ids"]
+                shares.append(self.plain_logits({"input_ids": torch.as_tensor([ids], device=device)})[0].softmax(-1))
+        return torch.stack(shares).mean(0).log().clone()
+
+    def _reused(self, rows: TokenBatch, prefixes: Prefixes) -> Tensor:
+        """Return the scores of labels; rows are read from where they differ from one that was read before."""
+        root, shared = prefixes.longest(rows)
+        common = common_prefix(rows)
+        if len(rows) > 1 and common >= max(LEAST, int(shared.min()) + LEAST):
+            self._read_on(TokenBatch(rows.ids[:1, :common], rows.types[:1, :common], np.asarray([common])), prefixes)
+            root, shared = prefixes.longest(rows)
+        length = int(shared.min())
+        if root is None or length < LEAST:
+            root, length = None, 0
+        values = self._from(root, length, rows, prefixes)
+        if root is not None and not self._proven:
+            plain = self.forward(rows.take([0])).logits
+            if not torch.allclose(values[:1], plain, rtol=TOLERANCE, atol=TOLERANCE):
+                self._prefixes = None
+                return torch.cat([self.forward(rows.take([row])).logits for row in range(len(rows))])
+            self._proven = True
+        return values
+
+    def _read_on(self, row: TokenBatch, prefixes: Prefixes) -> None:
+        """Read a stretch that no answer is wanted of, for the rows that begin with it."""
+        root, shared = prefixes.longest(row)
+        length = int(shared[0]) if root is not None and shared[0] >= LEAST else 0
+        self._from(root if length else None, length, row, prefixes)
+
+    def _from(self, root: Root | None, length: int, rows: TokenBatch, prefixes: Prefixes) -> Tensor:
+        """Read rows behind the first tokens of another; the states of a single row are kept."""
+        device = self.model.device
+        lengths = torch.as_tensor(rows.lengths, device=device)
+        ids = torch.as_tensor(np.ascontiguousarray(rows.ids[:, length:]), device=device)
+        mask = torch.arange(rows.ids.shape[1], device=device) < lengths[:, None]
+        options: dict[str, Any] = self._reading(lengths - 1 - length)
+        if "position_ids" in self._accepted:
+            options["position_ids"] = torch.arange(length, rows.ids.shape[1], device=device).expand(len(rows), -1)
+        if root is not None:
+            options["past_key_values"] = root.cache(length, len(rows))
+        output = self.model(
+            input_ids=ids.masked_fill(~mask[:, length:], 0), attention_mask=mask.long(), use_cache=True, **options
+        )
+        self.computed += int(rows.lengths.sum()) - length * len(rows)
+        if len(rows) == 1:
+            prefixes.keep(rows.ids[0], output.past_key_values)
+        return self._labels(output, lengths - 1 - length, rows)
