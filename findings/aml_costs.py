@@ -34,7 +34,7 @@ from whylight.store.tables import HUMAN, RANDOM
 from whylight.views.classifier import Classifier
 from whylight.views.game import Game
 
-LENGTHS, TEXTS, REVIEWS = (20, 200), 3, 20
+LENGTHS, TEXTS, REVIEWS = (20, 200), 3, 10
 MACRO, MICRO, TOP = "f1_at_k", "micro_f1_at_k", 25
 SOLVEX, BEAM = "solvex", 10
 TOKENS = 256

@@ -165,8 +165,8 @@ def _read(path: Path) -> Prompt:
     for name in ("template", "answers"):
         if name not in found:
             raise InputError(f"the prompt '{path}' lacks '{name}'.")
-    shots = tuple(_shot(one, path) for one in found.get("shots", ()))
     _check_types(found, path)
+    shots = tuple(_shot(one, path) for one in found.get("shots", ()))
     return Prompt(**{"name": path.stem, **found, "shots": shots})
 
 

@@ -11,7 +11,6 @@ import torch
 
 from whylight.core.errors import ModelError, SettingError, WhylightError
 from whylight.core.labels import DEFAULT_THRESHOLD, Head, Labels
-from whylight.core.text import Text
 from whylight.models import networks
 from whylight.models.folder import is_failure, label_fault, reason
 from whylight.models.holding import word_table
@@ -151,7 +150,7 @@ def try_out(classifier: OnTokens) -> None:
     """Run a short text, and refuse a model that does not answer it with one finite number per label."""
     network, name = classifier.network, classifier.network.architecture
     try:
-        rows = segment_row(classifier.encode(Text("a"), unit="word", long="truncate"))
+        rows = segment_row(classifier.encode(network.example("a"), unit="word", long="truncate"))
         with unchanged(network.model), torch.inference_mode():
             logits = getattr(network.forward(rows), "logits", None)
     except WhylightError:

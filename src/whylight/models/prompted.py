@@ -119,10 +119,15 @@ class PromptedNetwork(TokenNetwork):
         _, shared = self._prefixes.longest(rows)
         return rows.lengths - shared
 
-    def plain_inputs(self, text: str, window: TokenWindow) -> Mapping[str, Tensor]:
+    def example(self, text: str) -> Text:
+        """Return an input that it reads, with a text in it."""
+        return Text(text, "a film" if self.prompt.takes_pairs else None)
+
+    def plain_inputs(self, example: Text, window: TokenWindow) -> Mapping[str, Tensor]:
         """Return the ids of a prompt about a text, as the tokenizer gives them for the whole of it."""
+        whole = self.reader.written(*example.parts)
         with held(self.tokenizer):
-            ids = self.tokenizer(self.reader.written(text), add_special_tokens=not self.prompt.chat)["input_ids"]
+            ids = self.tokenizer(whole, add_special_tokens=not self.prompt.chat)["input_ids"]
         chosen = np.asarray(
             ids if len(ids) == len(window.ids) else window.ids
         )  # of a text that is too long, what is left
@@ -222,12 +227,11 @@ class PromptedNetwork(TokenNetwork):
         if self.prompt.calibration == "none":
             return torch.zeros(len(self._answers), device=device)
         self.__dict__["_offsets"] = torch.zeros(len(self._answers), device=device)  # while they are found out
-        pairs = sum(isinstance(piece, int) for piece in self.reader.pieces)
         shares = []
         with unchanged(self.model), torch.inference_mode():
             for words in CONTENT_FREE:
                 with held(self.tokenizer):
-                    written = self.reader.written(*[words] * pairs)
+                    written = self.reader.written(words, words)
                     ids = self.tokenizer(written, add_special_tokens=not self.prompt.chat)["input_ids"]
                 shares.append(self.plain_logits({"input_ids": torch.as_tensor([ids], device=device)})[0].softmax(-1))
         return torch.stack(shares).mean(0).log().clone()

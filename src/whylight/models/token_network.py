@@ -107,10 +107,14 @@ class TokenNetwork:
         with padding_token(self.model, ids, self.tokenizer.pad_token_id) as pad:
             return self.model(input_ids=ids.masked_fill(~mask, pad), **options)
 
-    def plain_inputs(self, text: str, window: TokenWindow) -> Mapping[str, Tensor]:
+    def example(self, text: str) -> Text:
+        """Return an input that it reads, with a text in it."""
+        return Text(text)
+
+    def plain_inputs(self, example: Text, window: TokenWindow) -> Mapping[str, Tensor]:
         """Return what the tokenizer gives for a text; of a text that is too long, what is left of it in a window."""
         with held(self.tokenizer):
-            given = self.tokenizer(text, return_tensors="pt", verbose=False).to(self.model.device)
+            given = self.tokenizer(example.text, return_tensors="pt", verbose=False).to(self.model.device)
         if given["input_ids"].shape[1] != len(window.ids):
             row = {"input_ids": window.ids, "token_type_ids": window.types, "attention_mask": np.ones_like(window.ids)}
             given = {name: torch.as_tensor(values, device=self.model.device)[None] for name, values in row.items()}

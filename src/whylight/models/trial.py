@@ -23,7 +23,6 @@ from whylight.core.arrays import Floats
 from whylight.core.encoded import Encoded
 from whylight.core.errors import WhylightError
 from whylight.core.labels import Target
-from whylight.core.text import Text
 from whylight.models import heads
 from whylight.models.batching import Company, out_of_memory
 from whylight.models.token_network import TokenNetwork
@@ -235,12 +234,12 @@ def _scores(view: GradientView, points: list[Tensor]) -> Floats:
 
 
 def _encoded(classifier: OnTokens, text: str) -> Encoded:
-    return classifier.encode(Text(text), unit="word", long="truncate")
+    return classifier.encode(classifier.network.example(text), unit="word", long="truncate")
 
 
 def _inputs(classifier: OnTokens, encoded: Encoded, text: str) -> Mapping[str, Tensor]:
     """Return what the tokenizer gives for a text; of a text that is too long, what is left of it."""
-    return classifier.network.plain_inputs(text, one_window(encoded))
+    return classifier.network.plain_inputs(classifier.network.example(text), one_window(encoded))
 
 
 def _answer(classifier: OnTokens, inputs: Mapping[str, Tensor]) -> Floats:
