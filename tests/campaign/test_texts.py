@@ -8,6 +8,7 @@ import texts
 
 from whylight.core import segment
 from whylight.models import chunking, tokenised
+from whylight.models.slots import Slot
 
 SCALE = 0.004
 

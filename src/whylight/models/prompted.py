@@ -156,12 +156,10 @@ class PromptedNetwork(TokenNetwork):
         return str(self.tokenizer.decode([self.replacements["neutral"]]))
 
     def _find_replacements(self) -> dict[str, int]:
-        """Return the neutral token, and the unknown one where it is not a control token."""
-        tokenizer = self.tokenizer
-        controls = {tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.pad_token_id}
-        found = {"neutral": self._neutral()}
-        if tokenizer.unk_token_id is not None and tokenizer.unk_token_id not in controls:
-            found["unk"] = int(tokenizer.unk_token_id)
+        """Return the neutral token, and the unknown one where it is not a control token that goes by that name."""
+        found, unknown = {"neutral": self._neutral()}, self.tokenizer.unk_token_id
+        if unknown is not None and "unk" in str(self.tokenizer.unk_token).lower():
+            found["unk"] = int(unknown)
         return found
 
     def _neutral(self) -> int:
