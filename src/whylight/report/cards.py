@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -121,8 +121,9 @@ def _sections(group: list[Explanation], captions: list[str]) -> list[Section]:
             sections.append(Section(target.label, rows[0].probability, predicted, rows, (own,), drawn))
     agnostic = [pair for pair in pairs if not pair[0].provenance.class_specific]
     if agnostic and not alone:
-        rows = tuple(
-            answer_row(one, one.targets[0], caption=caption, stacked=one in layers) for one, caption in agnostic
+        rows = tuple(  # what speaks for one label may speak against another: of all labels alike, nothing has a sign
+            answer_row(replace(one, signs=None), one.targets[0], caption=caption, stacked=one in layers)
+            for one, caption in agnostic
         )
         left = tuple((target.label, one) for target, one in decisions.items())
         drawn = pictures([one for one, _ in agnostic], targets[0])
@@ -166,5 +167,17 @@ def _receipt(explanation: Explanation, caption: str) -> Receipt:
     if receipt.completeness_gap is not None:
         names = [f" ({target.label})" for target in explanation.targets] if len(receipt.completeness_gap) > 1 else [""]
         facts += [(f"completeness gap{n}", f"{g:.2e}") for n, g in zip(names, receipt.completeness_gap, strict=True)]
+    facts += [("sign of evidence", said) for said in _sign_facts(explanation)]
     facts += [("note", note) for note in receipt.notes]
     return Receipt(receipt.method, caption, tuple(facts))
+
+
+def _sign_facts(explanation: Explanation) -> list[str]:
+    """Say where the sign of evidence comes from, and what that took, if the scores have none."""
+    signs = explanation.signs
+    if explanation.provenance.signed:
+        return []
+    if signs is None:
+        return ["none"]
+    took = f"{signs.forward_passes:,} forward, {signs.backward_passes:,} backward, {signs.seconds:.3g} s"
+    return [f"{signs.method}, asked once: {took}"]

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from rich.text import Text
 
 from whylight.core.errors import SettingError
-from whylight.core.evidence import SPANS
+from whylight.core.evidence import SPANS, speaks
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.core.registry import load_plugins
@@ -128,11 +128,15 @@ def with_evidence(explanation: Explanation, *, spans: int = SPANS) -> list[dict[
         spans: How many pieces of evidence a target has at most; 0 for none.
 
     Returns:
-        The objects; `evidence` is None where nobody asks for it, or the kind of input has no such thing.
+        The objects. Spans of a method that has no sign, and that no other method lends one, are in `mattered` instead
+        of `evidence`; what nobody asks for, or the kind of input does not have, is None. `evidence_sign` is the method
+        that lent the sign, and what it took.
     """
     tell = renderer_of(explanation.example.kind).evidence
     found = [tell(explanation, target, spans) if tell and spans else None for target in explanation.targets]
+    name, other = ("evidence", "mattered") if speaks(explanation) else ("mattered", "evidence")
+    sign = None if explanation.signs is None else explanation.signs.cost
     return [
-        {**one, "evidence": None if own is None else list(own)}
+        {**one, name: None if own is None else list(own), other: None, "evidence_sign": sign}
         for one, own in zip(explanation.to_dicts(), found, strict=True)
     ]
