@@ -51,7 +51,7 @@ def test_json_has_the_documented_keys(cli: Any) -> None:
     assert documented <= set(row)
     assert row["settings"]["samples"] == 20
     assert set(row["features"][0]) == {"part", "start", "end", "text", "score"}
-    assert set(row["target"]) == {"index", "label", "probability", "threshold"}
+    assert set(row["target"]) == {"index", "label", "description", "probability", "threshold"}
     assert all(set(one) == {"part", "start", "end", "text", "score", "before", "after"} for one in row["evidence"])
 
 

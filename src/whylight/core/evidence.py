@@ -76,7 +76,8 @@ def evidence(
     """
     check_evidence(share=share, spans=spans, around=around)
     example = text_of(explanation.example)
-    order = sorted(range(len(explanation.spans)), key=lambda i: explanation.spans[i])
+    places = [(one.part, one.start, one.end) for one in explanation.spans]
+    order = sorted(range(len(places)), key=places.__getitem__)
     read = [explanation.spans[i] for i in order]
     scores = _supporting(explanation, target)[order]
     found = [(math.fsum(scores[group]), _cover(read, group)) for group in _groups(read, _carriers(scores, share))]

@@ -221,6 +221,7 @@ class Explanation:
             "target": {
                 "index": target.index,
                 "label": target.label,
+                "description": target.description,
                 "probability": self.prediction.probabilities[target.index],
                 "threshold": self.prediction.threshold,
             },

@@ -4,7 +4,7 @@ Weights are read from safetensors only. A head is kept where the folder's labels
 drawn anew from the seed, and the receipt says so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from whylight.core.errors import ModelError, WhylightError
 from whylight.models import networks
-from whylight.models.folder import cannot_load, check_folder, existing, is_failure
+from whylight.models.folder import DESCRIPTIONS, cannot_load, check_folder, existing, is_failure
 from whylight.models.load import BUNDLED, BUNDLED_NAME
 from whylight.models.networks import PlmCaForSequenceClassification
 from whylight.models.promises import model_limit
@@ -117,6 +117,14 @@ def _classifier(path: str, config: Any, labels: Sequence[str], *, multi_label: b
     if not same and not absent:
         _draw_head(model)
     return model, bool(absent) or not same
+
+
+def describe_labels(config: Any, labels: Sequence[str], described: Mapping[str, str]) -> None:  # noqa: ANN401
+    """Say in a configuration what labels stand for: what it says already, as far as it has them, and what is given."""
+    known = getattr(config, DESCRIPTIONS, None) or {}
+    found = {label: text for label, text in {**known, **described}.items() if label in labels}
+    if found or known:
+        setattr(config, DESCRIPTIONS, found)
 
 
 def _draw_head(model: Any) -> None:  # noqa: ANN401

@@ -25,6 +25,8 @@ class Passage:
 
     Attributes:
         part: 0 for the text, 1 for its pair.
+        start: Where in it the span starts.
+        end: One past its last character.
         before: What leads up to the span.
         text: The span.
         after: What follows it.
@@ -32,6 +34,8 @@ class Passage:
     """
 
     part: int
+    start: int
+    end: int
     before: str
     text: str
     after: str
@@ -100,7 +104,8 @@ def _passage(example: Text, found: Evidence, *, shown: str) -> Passage:
         before = f"{ELLIPSIS} {before.lstrip(_TAIL)}"
     if whole[found.end + len(found.after) :].strip():
         after = f"{after} {ELLIPSIS}"
-    return Passage(found.part, before, _shortened(_collapsed(example.show(found.span)).strip()), after, shown)
+    shortened = _shortened(_collapsed(example.show(found.span)).strip())
+    return Passage(found.part, found.start, found.end, before, shortened, after, shown)
 
 
 def _shortened(text: str) -> str:

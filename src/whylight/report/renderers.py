@@ -52,6 +52,7 @@ class Manner:
         length: How much there is to read, as the renderer counts it.
         folded: Whether a reader sees the evidence alone at first: an input that is long, once per row, would bury it.
         once: Whether the input stands above all of its rows, so that they need not show it.
+        anchor: What names on the page begin with, so that rows and the one copy of the input can point at each other.
     """
 
     evidence: int
@@ -59,6 +60,7 @@ class Manner:
     length: int
     folded: bool
     once: bool = False
+    anchor: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,8 @@ class Renderer:
         above: The input without scores in a terminal, once for several labels, as far as its manner needs that; nothing
             where every row shows it.
         brief: The input alone on one line, to be known by.
+        whole: The input once for many labels on a page, with all that their rows list marked in it; rows come with the
+            number of their label. Without it, every row shows the input.
         layers: One method at several layers as one picture, the first layer first; without it, layers are rows.
         evidence: The evidence for a target as JSON, with the most that is wanted; without it, there is no such thing.
     """
@@ -88,6 +92,7 @@ class Renderer:
     lines: Callable[["AnswerRow", Manner, int], Sequence[Text]] = plain.lines
     above: Callable[[Explanation, Manner], Sequence[Text]] = plain.above
     brief: Callable[[Explanation], str] = plain.brief
+    whole: Callable[[Sequence[tuple[int, "AnswerRow"]], Manner], str] | None = None
     layers: Callable[[Sequence[Explanation], Target], str] | None = None
     evidence: Callable[[Explanation, Target, int], Sequence[dict[str, Any]]] | None = None
 

@@ -19,9 +19,11 @@ from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.core.identity import Identity
 from whylight.core.inputs import JsonValue, Settings
 from whylight.data.dataset import Dataset, named
+from whylight.data.descriptions import Descriptions, check_descriptions
 from whylight.explaining.options import choice
 from whylight.models.contents import model_contents
-from whylight.models.prepare import Architecture, Prepared, prepare
+from whylight.models.folder import DESCRIPTIONS
+from whylight.models.prepare import Architecture, Prepared, describe_labels, prepare
 from whylight.models.quiet import quiet
 from whylight.models.trainable import network
 from whylight.training.base import WARM_UP, arguments
@@ -48,6 +50,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     out: Path | str,
     objectives: Sequence[str] = (),
     architecture: Architecture = "auto",
+    label_descriptions: Descriptions | str | Path | None = None,
     disjoint: bool = True,
     progress: bool = True,
     callbacks: Sequence[TrainerCallback] = (),
@@ -63,6 +66,8 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
         out: Folder for the model.
         objectives: Terms of the loss, `NAME` or `NAME=WEIGHT` each.
         architecture: `plm_ca` for label attention over long documents.
+        label_descriptions: What labels stand for, in words, or a .json, .csv or .tsv file that says it; pages and JSON
+            show it beside the labels. By default what the data say.
         disjoint: Refuse a text that is in both; texts of which words were removed may meet by that.
         progress: Show a progress bar.
         callbacks: Told of every epoch, in this order; what they raise ends the training.
@@ -88,8 +93,10 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     folder = Path(out)
     check_data(data, dev, check_recipe(recipe), disjoint=disjoint)
     recipe = _complete(recipe, data)
+    described = described_labels(label_descriptions, data)
     prepared = open_start(model, data, recipe, architecture)
-    asked = {**recipe.asked, **selection_of(recipe, data), "architecture": architecture}
+    describe_labels(prepared.model.config, data.label_names, described.get(DESCRIPTIONS, data.label_descriptions))
+    asked = {**recipe.asked, **selection_of(recipe, data), **described, "architecture": architecture}
     identity = identity_of(model, prepared, (data, dev), asked)
     done = finished(folder, identity)
     if done is not None:
@@ -122,6 +129,11 @@ def open_start(model: str | Path | None, data: Dataset, recipe: Recipe, architec
         seed=recipe.seed,
         max_tokens=recipe.max_tokens,
     )
+
+
+def described_labels(given: Descriptions | str | Path | None, data: Dataset) -> dict[str, Any]:
+    """Return what the user says that labels stand for, which is part of what is asked; nothing, if that is nothing."""
+    return {} if given is None else {DESCRIPTIONS: check_descriptions(given, data.label_names)}
 
 
 def selection_of(recipe: Recipe, data: Dataset) -> dict[str, JsonValue]:
