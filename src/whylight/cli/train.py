@@ -66,7 +66,11 @@ def train(  # noqa: PLR0913  one parameter an option
     dev_sample: Annotated[int | None, typer.Option(help="Choose by so many records, drawn at random.")] = None,
     sample_seed: Annotated[int, typer.Option(help="Seed of the samples.")] = 0,
     model: Annotated[
-        str | None, typer.Option(help="Encoder or classifier to start from. [dim]\\[default: the bundled model][/]")
+        str | None,
+        typer.Option(
+            help="Encoder or classifier to start from; 'encoder' is the bundled encoder without its head. "
+            "[dim]\\[default: the bundled sentiment model, trained on SST, with its head where labels agree][/]"
+        ),
     ] = None,
     architecture: Annotated[str, typer.Option(help="auto, or plm_ca for long documents with many labels.")] = "auto",
     label_descriptions: Annotated[

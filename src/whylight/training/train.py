@@ -21,6 +21,7 @@ from whylight.core.inputs import JsonValue, Settings
 from whylight.data.dataset import Dataset, named
 from whylight.data.descriptions import Descriptions, check_descriptions
 from whylight.explaining.options import choice
+from whylight.models.bundled_start import start_notes
 from whylight.models.contents import model_contents
 from whylight.models.folder import DESCRIPTIONS
 from whylight.models.prepare import Architecture, Prepared, describe_labels, prepare
@@ -59,7 +60,8 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     """Train a classifier, or resume one that was stopped.
 
     Args:
-        model: Folder or hub id to start from; None for the bundled model.
+        model: Folder or hub id to start from. None is the bundled sentiment model, which was trained on SST; its head
+            is kept where the labels are `negative` and `positive`. `"encoder"` is the same without its head.
         data: Texts to learn from.
         dev: Texts to choose a checkpoint by; of the same labels.
         recipe: What `wl.recipe` returned, in place of `objectives` and `settings`.
@@ -109,6 +111,8 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
             trainer.add_callback(one)
         receipt = {"training": identity.name, "asked": identity.asked, "fresh_head": prepared.fresh}
         receipt |= _settled(trainer)
+        notes = start_notes(model, fresh=prepared.fresh, data=tuple((one.name, one.split) for one in (data, dev)))
+        receipt["notes"] = [*notes, *receipt.get("notes", [])]
         trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
         return finish(trainer, prepared, folder, receipt)
 

@@ -105,7 +105,7 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
     """Search the numbers of a training, or resume one that was stopped.
 
     Args:
-        model: Folder or hub id to start from; None for the bundled model.
+        model: Folder or hub id to start from; None for the bundled model, `"encoder"` for that without its head.
         data: Texts to learn from.
         dev: Texts to choose a checkpoint and a trial by.
         recipe: Terms, and the numbers that are not searched.
