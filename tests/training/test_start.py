@@ -11,6 +11,7 @@ from test_train import planted, recipe
 
 import tiny
 import whylight as wl
+from whylight.cli.evaluate import _warn_of_texts
 from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.data.dataset import Dataset
 from whylight.data.descriptions import check_descriptions
@@ -168,3 +169,12 @@ def test_a_mapping_is_asked_for() -> None:
     with pytest.raises(SettingError, match="a mapping from labels to texts, or a file, not list"):
         check_descriptions(["positive"], LABELS)
     assert Dataset("a", "train", LABELS, ()).label_descriptions == {}
+
+
+@pytest.mark.parametrize(("models", "warned"), [([None], True), (["whylight/sentiment", "x"], True), (["x"], False)])
+def test_an_evaluation_of_the_bundled_model_on_its_own_texts_says_so(
+    *, models: list[str | None], warned: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _warn_of_texts(replace(planted("train", size=8), name="sst"), models)
+    said = capsys.readouterr().err
+    assert ("was trained on 'sst' (train)" in " ".join(said.split())) is warned

@@ -109,7 +109,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
         trainer = _trainer(prepared, data, dev, recipe, checkpoints, progress=progress)
         for one in callbacks:
             trainer.add_callback(one)
-        receipt = {"training": identity.name, "asked": identity.asked, "fresh_head": prepared.fresh}
+        receipt: dict[str, Any] = {"training": identity.name, "asked": identity.asked, "fresh_head": prepared.fresh}
         receipt |= _settled(trainer)
         notes = start_notes(model, fresh=prepared.fresh, data=tuple((one.name, one.split) for one in (data, dev)))
         receipt["notes"] = [*notes, *receipt.get("notes", [])]
