@@ -43,6 +43,7 @@ findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; 
 	$(BIN)/python findings/decomposition.py $(DATA)
 	$(BIN)/python findings/coding.py
 	$(BIN)/python findings/codiesp.py $(DATA)/codiesp
+	$(BIN)/python findings/evidence.py $(DATA)/codiesp
 	$(BIN)/python findings/regularisation.py $(DATA)
 	$(BIN)/python findings/aml.py $(DATA)
 	$(BIN)/python findings/aml_costs.py $(DATA)

@@ -8,6 +8,7 @@ and heads of all texts together. `python benchmarks/fitted.py`; not part of `mak
 import itertools
 import sys
 import tempfile
+from typing import Any
 
 import torch
 from clock import Result, at_most, for_orientation, take_turns
@@ -50,7 +51,8 @@ def fitted() -> list[Result]:
             found.tokenizer.save_pretrained(folder)
 
         def explain(given: list[str], **settings: object) -> None:
-            wl.explain(classifier, given, method="aml", folder=folder, progress=False, **settings)
+            options: dict[str, Any] = {"evidence_sign": "none", "progress": False, **settings}
+            wl.explain(classifier, given, method="aml", folder=folder, **options)
 
         def one_by_one(trainable: str) -> None:
             for text in several:

@@ -18,9 +18,9 @@ from transformers import AutoTokenizer, BertForMaskedLM
 import whylight as wl
 from whylight.core.arrays import Bools, Floats
 from whylight.core.registry import METHODS
+from whylight.models.bundled_start import BUNDLED
 from whylight.models.encoder import TransformerClassifier
 from whylight.models.infill import filler_of
-from whylight.models.load import BUNDLED
 from whylight.models.quiet import quiet
 from whylight.views.game import Game
 

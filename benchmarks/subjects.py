@@ -13,8 +13,9 @@ from whylight.core.labels import Target
 from whylight.core.text import Text
 from whylight.explaining.case import open_case
 from whylight.explaining.provide import game
+from whylight.models.bundled_start import BUNDLED
 from whylight.models.encoder import TransformerClassifier
-from whylight.models.load import BUNDLED, load
+from whylight.models.load import load
 from whylight.perturb.binding import bound
 from whylight.views.classifier import Request
 from whylight.views.game import Game

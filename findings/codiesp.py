@@ -8,6 +8,7 @@ on TF-IDF of the same cases. Evidence is measured on all cases of test, with int
 """
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from document import WORK, Table, put
@@ -39,25 +40,35 @@ NUMBERS: dict[str, Any] = {"epochs": 20, "patience": 6, "learning_rate": 2e-3, "
 
 def main() -> None:
     """Train, measure, and put the tables into the document."""
-    data = {
-        split: wl.dataset(f"codiesp:{sys.argv[1]}", split=split, level="category", top=20)
-        for split in ("train", "dev", "test")
-    }
+    data = read_data(sys.argv[1])
     words, answers = word_baseline(data)
     found: dict[str, list[Measured]] = {}
     for seed in SEEDS:
-        for name, objective in TRAININGS.items():
-            found.setdefault(name, []).append(_measured(data, name, objective, seed))
+        for name in TRAININGS:
+            found.setdefault(name, []).append(_measured(data, name, seed))
     _write(found, words, _changes(found, answers, data["test"]))
 
 
-def _measured(data: Data, name: str, objective: str, seed: int) -> Measured:
+def read_data(path: str) -> Data:
+    """Read the splits, with the 20 most frequent categories of diagnoses."""
+    return {
+        split: wl.dataset(f"codiesp:{path}", split=split, level="category", top=20)
+        for split in ("train", "dev", "test")
+    }
+
+
+def trained_model(data: Data, name: str, seed: int) -> Path:
+    """Train a model, unless it is there, and return its folder."""
     texts = [record.example.text for record in data["train"]]
     encoder = small_encoder(PLACE / f"encoder-{seed}", texts, seed=seed, pieces=8000)
-    recipe = Recipe(terms=make_terms([objective], {}, combine="joint"), seed=seed, **NUMBERS)
+    recipe = Recipe(terms=make_terms([TRAININGS[name]], {}, combine="joint"), seed=seed, **NUMBERS)
     folder = PLACE / f"{name}-{seed}"
     train(encoder, data["train"], data["dev"], recipe, out=folder, architecture="plm_ca")
-    one = measure(folder, data, texts=len(data["test"]), tuning=100, thorough=False)
+    return folder
+
+
+def _measured(data: Data, name: str, seed: int) -> Measured:
+    one = measure(trained_model(data, name, seed), data, texts=len(data["test"]), tuning=100, thorough=False)
     print(name, seed, one.figures, flush=True)
     return one
 

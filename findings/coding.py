@@ -79,17 +79,18 @@ def main() -> None:
     words, _ = word_baseline(data)
     found: dict[str, list[Measured]] = {}
     for seed in SEEDS:
-        first = _first(data, seed)
+        first = first_model(data, seed)
         for name, training in TRAININGS.items():
             folder = PLACE / f"{name}-{seed}"
-            _later(data, training, start=first, seed=seed, folder=folder)
+            later_model(data, training, start=first, seed=seed, folder=folder)
             one = measure(folder, data, texts=100, tuning=50, thorough=name == "plain")
             found.setdefault(name, []).append(one)
             print(name, seed, one.figures, flush=True)
     _write(found, words, data["test"])
 
 
-def _first(data: Data, seed: int) -> Path:
+def first_model(data: Data, seed: int) -> Path:
+    """Train the model that all others start from, unless it is there, and return its folder."""
     texts = [record.example.text for record in data["train"]]
     encoder = small_encoder(PLACE / f"encoder-{seed}", texts, seed=seed)
     recipe = Recipe(terms=make_terms([], {}, combine="joint"), seed=seed, **FIRST)
@@ -97,7 +98,8 @@ def _first(data: Data, seed: int) -> Path:
     return done.folder
 
 
-def _later(data: Data, training: Training, *, start: Path, seed: int, folder: Path) -> None:
+def later_model(data: Data, training: Training, *, start: Path, seed: int, folder: Path) -> None:
+    """Train on from the first model, unless that is done."""
     recipe = Recipe(terms=make_terms([training.objective], training.settings, combine="joint"), seed=seed, **LATER)
     learnt, dev = data["train"], data["dev"]
     if training.notes is not None and training.validation is not None:

@@ -23,7 +23,7 @@ from whylight.core.arrays import Floats
 from whylight.core.registry import METRICS, method
 from whylight.data.dataset import Dataset
 from whylight.methods.occlusion import occlusion
-from whylight.models.load import BUNDLED
+from whylight.models.bundled_start import BUNDLED
 from whylight.run.evaluation import Evaluation
 from whylight.run.summary import Cell
 from whylight.study.retrained import Roar

@@ -148,7 +148,7 @@ def _guided(folder: Path) -> dict[str, float]:
 
 def _start() -> Path:
     """Return the bundled encoder under other label names, so that its head is drawn anew."""
-    from whylight.models.load import BUNDLED  # noqa: PLC0415
+    from whylight.models.bundled_start import BUNDLED  # noqa: PLC0415
 
     folder = WORK / "regularisation" / "encoder"
     if not (folder / "config.json").is_file():

@@ -24,7 +24,7 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, BertFor
 import whylight as wl
 from whylight.core.text import text_of
 from whylight.data.dataset import Dataset
-from whylight.models.load import BUNDLED
+from whylight.models.bundled_start import BUNDLED
 from whylight.training.fit_mlm import hidden_logits
 from whylight.training.hiding import Hiding, Stretch, stretches
 

@@ -38,8 +38,8 @@ class Document(HTMLParser):
         own = dict(attrs)
         self.tags.append((tag, own))
         if self._words_at is not None:
-            assert tag == "span"
-            self.spans[-1].append((str(own["title"]), own.get("class") or "", ""))
+            assert tag in {"span", "mark", "a"}
+            self.spans[-1].append((str(own["title"] if tag == "span" else ""), own.get("class") or "", ""))
         if tag not in VOID:
             self._open.append(tag)
         if tag == "p" and "words" in str(own.get("class", "")).split():

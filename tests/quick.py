@@ -89,8 +89,8 @@ def given(method: str, clf: Any) -> dict[str, Any]:
 
 
 def run(clf: Any, text: Any, method: str, **options: Any) -> Explanation:
-    """Explain one input by one method, cheaply."""
-    asked = {**cheap(method), **given(method, clf), **options}
+    """Explain one input by one method, cheaply: no other method is asked for a sign."""
+    asked = {"evidence_sign": "none", **cheap(method), **given(method, clf), **options}
     explanation: Explanation = explain(clf, text, method=method, **asked)
     return explanation
 

@@ -10,7 +10,7 @@ import whylight as wl
 from shared import DATA, needs_shared
 from whylight.core.text import Text
 from whylight.explaining.case import open_case
-from whylight.models.load import BUNDLED
+from whylight.models.bundled_start import BUNDLED
 
 TREES = DATA / "sst_trees"
 LARGEST = 30_000_000

@@ -45,12 +45,13 @@ def test_json_has_the_documented_keys(cli: Any) -> None:
     row = json.loads(out)
     documented = {
         "text", "pair", "model", "method", "settings", "unit", "remover", "score", "target", "prediction", "features",
-        "evidence", "completeness_gap", "seconds", "forward_passes", "backward_passes", "notes",
+        "evidence", "mattered", "evidence_sign", "completeness_gap", "seconds", "forward_passes", "backward_passes",
+        "notes",
     }  # fmt: skip
     assert documented <= set(row)
     assert row["settings"]["samples"] == 20
     assert set(row["features"][0]) == {"part", "start", "end", "text", "score"}
-    assert set(row["target"]) == {"index", "label", "probability", "threshold"}
+    assert set(row["target"]) == {"index", "label", "description", "probability", "threshold"}
     assert all(set(one) == {"part", "start", "end", "text", "score", "before", "after"} for one in row["evidence"])
 
 
@@ -135,13 +136,26 @@ def test_every_label_of_a_multi_label_model_has_its_threshold_and_its_evidence(c
     assert printed.count("threshold 0.50)?") == printed.count("evidence:") == 3
 
 
+def test_the_sign_of_evidence_is_lent_or_named_or_left_out(cli: Any) -> None:
+    arguments = ("explain", SHOWN, "--method", "attingrad", "--format", "json")
+    row = json.loads(cli(*arguments)[1])
+    assert row["evidence_sign"]["method"] == "decompx_linear"
+    assert not any(word in one["text"] for one in row["evidence"] for word in SPOKEN_AGAINST)
+    row = json.loads(cli(*arguments, "--evidence-sign", "none")[1])
+    assert row["evidence"] is None
+    assert any(one["text"] in SPOKEN_AGAINST for one in row["mattered"])
+    code, _, said = cli(*arguments, "--evidence-sign", "attention")
+    assert code == 2
+    assert "'attention' has no sign" in said
+
+
 def test_evidence_can_be_cut_and_switched_off(cli: Any) -> None:
     arguments = ("explain", SHOWN, "--method", "saliency", "--target", "all")
-    assert len(json.loads(cli(*arguments, "--format", "json")[1].splitlines()[0])["evidence"]) > 1
-    row = json.loads(cli(*arguments, "--format", "json", "--evidence", "1")[1].splitlines()[0])
+    assert len(json.loads(cli(*arguments, "--format", "json")[1].splitlines()[-1])["evidence"]) > 1
+    row = json.loads(cli(*arguments, "--format", "json", "--evidence", "1")[1].splitlines()[-1])
     assert len(row["evidence"]) == 1
     assert "not listed" in cli(*arguments, "--evidence", "1")[1]
-    row = json.loads(cli(*arguments, "--format", "json", "--evidence", "0")[1].splitlines()[0])
+    row = json.loads(cli(*arguments, "--format", "json", "--evidence", "0")[1].splitlines()[-1])
     assert row["evidence"] is None
     assert "evidence" not in cli(*arguments, "--evidence", "0")[1]
     assert "Evidence" in cli(*arguments, "--format", "html")[1]

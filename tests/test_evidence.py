@@ -156,7 +156,8 @@ def _place(one: Evidence) -> Span:
 def test_json_says_probability_threshold_and_evidence_of_each_target() -> None:
     both = explanation("a b c", [[1.0, 0.0, 0.0], [0.0, -1.0, 3.0]], targets=(0, 1))
     first, second = with_evidence(with_threshold(both, 0.41))
-    assert first["target"] == {"index": 0, "label": "negative", "probability": 1 / 3, "threshold": 0.41}
+    target = {"index": 0, "label": "negative", "description": None, "probability": 1 / 3, "threshold": 0.41}
+    assert first["target"] == target
     place = {"part": 0, "start": 4, "end": 5, "text": "c"}
     assert second["evidence"] == [{**place, "score": 3.0, "before": "a b ", "after": ""}]
     assert with_evidence(both, spans=0)[0]["evidence"] is None

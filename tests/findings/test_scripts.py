@@ -9,6 +9,7 @@ from typing import Any
 import codiesp
 import coding
 import document
+import evidence
 import multilabel
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from document import PLACEHOLDER, Table, look_up
 from multilabel import FAITHFUL, METHODS, PLAUSIBLE, PUNCTUATION, Measured, marks
 
 import whylight as wl
+from pages import explanation
+from whylight.core.evidence import evidence as find_evidence
 from whylight.training.figures import BY_DOCUMENT, BY_LABEL, multi_label
 
 SEEDS = 3
@@ -92,3 +95,28 @@ def test_regularisation(written: dict[str, dict[str, Table]]) -> None:
     bounds = {guide: {"train": 0.1, "validation": 0.1} for guide in regularisation.GUIDES}
     regularisation._write(found, {guide: run() for guide in regularisation.GUIDES}, sweep, bounds)
     assert len(written["regularisation"]["bounds"].rows) == 6
+
+
+def test_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multilabel, "DRAWS", 50)
+    generator = np.random.default_rng(0)
+    keys = [f"{method}, {name}" for method in evidence.METHODS for name in evidence.LISTS]
+    notes = {
+        str(note): {key: {one: float(generator.random()) for one in evidence.FIGURES} for key in keys}
+        for note in range(5)
+    }
+    del notes["0"][keys[0]]["f1"]  # a note whose predicted codes nobody marked
+    tables = evidence.tables_of({"discharge": [notes] * SEEDS})
+    assert len(tables["lists"].rows) == len(keys)
+    mean = np.mean([notes[note][keys[0]]["f1"] for note in "1234"])
+    cell = tables["lists"].cell("discharge", "attention", "without a sign", "f1")
+    assert cell.startswith(f"{mean:.3f} [")
+    change = np.mean([notes[note][keys[1]]["f1"] - notes[note][keys[0]]["f1"] for note in "1234"])
+    assert tables["changes"].cell("discharge", "attention", "f1").startswith(f"{change:+.3f} [")
+
+
+def test_a_list_without_a_sign_is_by_the_size_of_scores() -> None:
+    one = explanation("good bad film", [1.0, -3.0, 0.5])
+    bare, signed = evidence.listed_both_ways(one)
+    shown = [[own.example.show(e.span) for e in find_evidence(own, own.targets[0])] for own in (bare, signed)]
+    assert shown == [["bad"], ["good"]]

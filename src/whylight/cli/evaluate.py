@@ -26,8 +26,11 @@ from whylight.cli.settings import parse_head, parse_settings
 from whylight.cli.tables import TableFormat, print_records
 from whylight.core.limits import limited
 from whylight.explaining.console import complain, say_written
+from whylight.models.bundled_start import is_bundled, seen_notes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whylight.data.dataset import Dataset
 
 DEFAULT_METHODS = ("integrated_gradients", "lime", "attingrad", "occlusion")
@@ -155,7 +158,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         tuning = tuning.without(records, pairs=False) if drop_duplicates else tuning
         tuning = tuning.sample(tune_sample, seed=seed + TUNING_SEED)
     say_losses(records, *([] if tuning is None else [tuning]))
-    _warn_of_one_class(records)
+    _warn_of_texts(records, model or [None])
     open_model = partial(load, head=parse_head(head), prompt=prompt, device=device)
     question = Question(
         methods=method or DEFAULT_METHODS,
@@ -202,8 +205,11 @@ def _say_folder(out: Path | None) -> None:
         say_written(out)
 
 
-def _warn_of_one_class(records: "Dataset") -> None:
-    """Say that the figures are of one class alone, which a reader of the table would not see."""
+def _warn_of_texts(records: "Dataset", models: "Sequence[str | None]") -> None:
+    """Say what a reader of the table would not see: figures of one class alone, or of texts that the model knows."""
+    if any(map(is_bundled, models)):
+        for note in seen_notes(((records.name, records.split),)):
+            complain(f"{note}; its figures there say little about other texts.")
     labels = {record.labels for record in records}
     if len(labels) == 1 and len(records) > 1 and (only := next(iter(labels))):
         complain(f"all {len(records)} texts have the label '{only[0]}'; the figures say nothing about others.")

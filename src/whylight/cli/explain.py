@@ -112,6 +112,14 @@ def explain(  # noqa: PLR0913  one parameter an option
     evidence: Annotated[
         int, typer.Option(metavar="N", help="List at most N stretches of text that carry each label; 0 for none.")
     ] = evidence_rule.SPANS,
+    evidence_sign: Annotated[
+        str,
+        typer.Option(
+            metavar="METHOD",
+            help="Method that says which words speak for a label, beside methods without a sign (attention, saliency): "
+            "auto (decompx_linear or input_x_gradient), a method with a sign, or none.",
+        ),
+    ] = "auto",
     out: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
     budget: Budget = None,
     max_memory: MaxMemory = None,
@@ -142,7 +150,14 @@ def explain(  # noqa: PLR0913  one parameter an option
     )
     try:
         with limited(budget=budget, max_memory=max_memory):
-            explanations = explain_all(classifier, inputs, methods=method or None, options=options, settings=given)
+            explanations = explain_all(
+                classifier,
+                inputs,
+                methods=method or None,
+                options=options,
+                settings=given,
+                evidence_sign=evidence_sign if evidence else "none",
+            )
     except Interrupted as stopped:  # what was found is shown, and the exit code is that of an interrupt
         _show(stopped.found, output_format, out, evidence=evidence)
         raise

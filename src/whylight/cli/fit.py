@@ -154,7 +154,7 @@ def fit(  # noqa: PLR0913  one parameter an option
 
 def _fit_mlm(options: Mapping[str, Any]) -> None:
     """Fit a masked language model, and say what came of it."""
-    from whylight.models.load import BUNDLED  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.models.bundled_start import BUNDLED  # noqa: PLC0415  torch loads only when it is needed
     from whylight.training import processes  # noqa: PLC0415
     from whylight.training.fit_mlm import NUMBERS, fit_mlm, mlm_recipe  # noqa: PLC0415
 

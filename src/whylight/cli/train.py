@@ -66,9 +66,21 @@ def train(  # noqa: PLR0913  one parameter an option
     dev_sample: Annotated[int | None, typer.Option(help="Choose by so many records, drawn at random.")] = None,
     sample_seed: Annotated[int, typer.Option(help="Seed of the samples.")] = 0,
     model: Annotated[
-        str | None, typer.Option(help="Encoder or classifier to start from. [dim]\\[default: the bundled model][/]")
+        str | None,
+        typer.Option(
+            help="Encoder or classifier to start from; 'encoder' is the bundled encoder without its head. "
+            "[dim]\\[default: the bundled sentiment model, trained on SST, with its head where labels agree][/]"
+        ),
     ] = None,
     architecture: Annotated[str, typer.Option(help="auto, or plm_ca for long documents with many labels.")] = "auto",
+    label_descriptions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What labels stand for, shown beside them: .json (label to text), or .csv or .tsv of two columns. "
+            "[dim]\\[default: what the data say][/]",
+        ),
+    ] = None,
     objective: Annotated[
         list[str] | None,
         typer.Option(
@@ -115,7 +127,7 @@ def train(  # noqa: PLR0913  one parameter an option
     with training_on(device):
         for number in range(seed, seed + seeds):
             folder = out if seeds == 1 else out / f"seed-{number}"
-            _one(model, asked.data, asked.recipe, number, folder, asked.architecture)
+            _one(model, asked, number, folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +137,7 @@ class Asked:
     data: "tuple[Dataset, Dataset]"
     recipe: "Recipe"
     architecture: "Architecture"
+    label_descriptions: Path | None = None
 
 
 def read_options(options: Mapping[str, Any]) -> Asked:
@@ -142,7 +155,7 @@ def read_options(options: Mapping[str, Any]) -> Asked:
     for_terms = parse_settings(options["settings"] or [])
     recipe = make_recipe(options["objective"] or [], numbers=numbers, settings=for_terms)
     architecture = choice("architecture", options["architecture"], get_args(Architecture))
-    return Asked(read_texts(options), recipe, architecture)
+    return Asked(read_texts(options), recipe, architecture, options.get("label_descriptions"))
 
 
 def read_texts(options: Mapping[str, Any], *, labelled: bool = True) -> "tuple[Dataset, Dataset]":
@@ -158,21 +171,21 @@ def read_texts(options: Mapping[str, Any], *, labelled: bool = True) -> "tuple[D
     return learnt, chosen
 
 
-def _one(
-    model: str | None,
-    data: "tuple[Dataset, Dataset]",
-    recipe: "Recipe",
-    seed: int,
-    out: Path,
-    architecture: "Architecture",
-) -> None:
+def _one(model: str | None, asked: Asked, seed: int, out: Path) -> None:
     """Train one model and say what came of it."""
     from dataclasses import replace  # noqa: PLC0415
 
     from whylight.training import processes  # noqa: PLC0415
     from whylight.training.train import train as run  # noqa: PLC0415
 
-    found = run(model, *data, replace(recipe, seed=seed), out=out, architecture=architecture)
+    found = run(
+        model,
+        *asked.data,
+        replace(asked.recipe, seed=seed),
+        out=out,
+        architecture=asked.architecture,
+        label_descriptions=asked.label_descriptions,
+    )
     if not processes.is_first():
         return
     say_written(found.folder)
@@ -184,7 +197,7 @@ def _one(
     say(f"{out}: epoch {receipt['best_epoch']:g} of {receipt['epochs_run']:g}; {shown}")
     for note in receipt.get("notes", []):
         say(f"note: {note}")
-    if recipe.combine == "alone":
+    if asked.recipe.combine == "alone":
         bounds = receipt["bounds"]
         if bounds is None:
             raise InputError("the training was too short to propose a bound; give it more epochs.")

@@ -68,6 +68,7 @@ def tune(
             search=search or DEFAULT,
             trials=trials,
             architecture=read.architecture,
+            label_descriptions=read.label_descriptions,
         )
     say_written(found.folder)
     again = repeat(asked, found.receipt["trial"]["parameters"])

@@ -1,7 +1,9 @@
 """Evidence: the stretches of text that carry a decision, ranked, each with the text around it.
 
 1. Evidence words are the smallest set of top features (by score, ties in reading order) whose positive scores together
-   hold at least `share` of all positive score. Where no score is positive there is no evidence.
+   hold at least `share` of all positive score. Where no score is positive there is no evidence. Scores without a sign
+   say how much a word matters, and not which way: there, only words that speak for the label by a method with a sign
+   (`Explanation.signs`) have a score. Without such a method, the spans are what mattered, and not evidence.
 2. Adjacent ones, consecutive features of the same part, are one span from the first start to the last end. Features
    that share characters are adjacent too, so that no two spans overlap.
 3. A span's score is the sum of its evidence words' scores. Spans are ranked by score, ties in reading order.
@@ -63,6 +65,8 @@ def evidence(
 ) -> tuple[Evidence, ...]:
     """Return the spans that carry the decision for a target, strongest first; none where no score is positive.
 
+    Where `speaks` is False they are the spans that mattered, for the target or against it.
+
     Args:
         explanation: The explanation.
         target: One of its targets.
@@ -72,15 +76,21 @@ def evidence(
     """
     check_evidence(share=share, spans=spans, around=around)
     example = text_of(explanation.example)
-    order = sorted(range(len(explanation.spans)), key=lambda i: explanation.spans[i])
+    places = [(one.part, one.start, one.end) for one in explanation.spans]
+    order = sorted(range(len(places)), key=places.__getitem__)
     read = [explanation.spans[i] for i in order]
-    scores = explanation.row(target)[order]
+    scores = _supporting(explanation, target)[order]
     found = [(math.fsum(scores[group]), _cover(read, group)) for group in _groups(read, _carriers(scores, share))]
     ranked = sorted(found, key=lambda pair: (-pair[0], pair[1]))[:spans]
     return tuple(
         Evidence(span.part, span.start, span.end, score, *_sides(example.parts[span.part], span, around))
         for score, span in ranked
     )
+
+
+def speaks(explanation: Explanation) -> bool:
+    """Say whether evidence speaks for its label: scores have a sign, or another method lends them one."""
+    return explanation.provenance.signed or explanation.signs is not None
 
 
 def evidence_as_dicts(explanation: Explanation, found: Sequence[Evidence]) -> list[dict[str, Any]]:
@@ -96,6 +106,14 @@ def check_evidence(*, share: float = SHARE, spans: int = SPANS, around: int = AR
         raise SettingError(f"the number of evidence spans is 0 (none) or more, not {spans}.")
     if around < 0:
         raise SettingError(f"the context of evidence is 0 characters or more, not {around}.")
+
+
+def _supporting(explanation: Explanation, target: Target) -> Floats:
+    """Return scores for a target, `[features]`; 0 where another method says that a feature does not speak for it."""
+    scores, signs = explanation.row(target), explanation.signs
+    if explanation.provenance.signed or signs is None:
+        return scores
+    return np.where(signs.supports[explanation.targets.index(target)], scores, 0.0)
 
 
 def _carriers(scores: Floats, share: float) -> list[int]:

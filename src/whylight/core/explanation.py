@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from whylight.core import printable, showing
-from whylight.core.arrays import Floats
+from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import WhylightError
 from whylight.core.inputs import Input, Settings, kind_named, named_numbers, numbers_of, place_of
 from whylight.core.labels import Target
@@ -73,6 +73,39 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Signs:
+    """Which features speak for each target, by a method that has a sign; evidence of a method without one needs that.
+
+    Attributes:
+        method: The method that was asked, once for all explanations of an input.
+        supports: Whether a feature speaks for a target, `[targets, features]`.
+        forward_passes: Distinct input rows that it needed.
+        backward_passes: Rows that gradients were propagated through.
+        seconds: Wall-clock time.
+    """
+
+    method: str
+    supports: Bools
+    forward_passes: int
+    backward_passes: int
+    seconds: float
+
+    @property
+    def cost(self) -> dict[str, Any]:
+        """The method and what it took, JSON-ready."""
+        return {name: value for name, value in _plain(self).items() if name != "supports"}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as a JSON-ready object."""
+        return {**self.cost, "supports": self.supports.tolist()}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> "Signs":
+        """Make signs of what `to_dict` returned."""
+        return cls(**{**given, "supports": np.asarray(given["supports"], dtype=bool)})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
     """Scores `[targets, features]` for the features of an example.
 
@@ -83,6 +116,8 @@ class Explanation:
         scores: Raw scores, signed where the method is signed.
         prediction: The classifier's own answer.
         provenance: The receipt.
+        signs: What speaks for each target, by another method; None where scores have a sign of their own, or nobody
+            says.
     """
 
     example: Input
@@ -91,6 +126,7 @@ class Explanation:
     scores: Floats
     prediction: Prediction
     provenance: Provenance
+    signs: Signs | None = None
 
     __repr__ = showing.as_text
     _repr_html_ = showing.as_html
@@ -128,12 +164,13 @@ class Explanation:
             "prediction": _plain(self.prediction),
             **_plain(self.provenance),
             "completeness_gap": None if gap is None else list(gap),
+            "signs": None if self.signs is None else self.signs.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> "Explanation":
         """Make an explanation of what `to_dict` returned."""
-        kind, gap = kind_named(given["kind"]), given["completeness_gap"]
+        kind, gap, signs = kind_named(given["kind"]), given["completeness_gap"], given.get("signs")
         receipt = {one.name: given[one.name] for one in fields(Provenance)}
         receipt |= {"notes": tuple(given["notes"]), "completeness_gap": None if gap is None else tuple(gap)}
         answer = dict(given["prediction"])
@@ -145,6 +182,7 @@ class Explanation:
             scores=np.asarray(given["scores"], dtype=np.float64),
             prediction=Prediction(**answer),
             provenance=Provenance(**receipt),
+            signs=None if signs is None else Signs.from_dict(signs),
         )
 
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -183,6 +221,7 @@ class Explanation:
             "target": {
                 "index": target.index,
                 "label": target.label,
+                "description": target.description,
                 "probability": self.prediction.probabilities[target.index],
                 "threshold": self.prediction.threshold,
             },
@@ -209,7 +248,7 @@ class Explanations(Series[Explanation]):
     __slots__ = ()
 
 
-def _plain(record: Prediction | Provenance) -> dict[str, Any]:
+def _plain(record: Prediction | Provenance | Signs) -> dict[str, Any]:
     """Return the fields of a record, tuples as lists and mappings as dictionaries."""
     values = ((one.name, getattr(record, one.name)) for one in fields(record))
     return {

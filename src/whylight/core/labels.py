@@ -6,7 +6,7 @@ ones that give back its probabilities, and declares that the `logit` score does 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Literal, get_args
 
@@ -37,10 +37,11 @@ TargetSpec = str | int | Sequence[str | int]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One label that is explained: its column and its name."""
+    """One label that is explained: its column, its name, and what it stands for, if anybody says."""
 
     index: int
     label: str
+    description: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +52,23 @@ class Labels:
         names: One name a column.
         head: How logits become probabilities and predictions.
         threshold: Probability above which a label of a `sigmoid` head is predicted.
+        descriptions: What each column stands for, in words, None where nobody says; empty if nobody says anything.
     """
 
     names: tuple[str, ...]
     head: Head = "softmax"
     threshold: float = DEFAULT_THRESHOLD
+    descriptions: tuple[str | None, ...] = ()
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def target(self, index: int) -> Target:
+        """Return a column as a target."""
+        return Target(index, self.names[index], self.descriptions[index] if self.descriptions else None)
 
     def probabilities(self, logits: Floats) -> Floats:
         """Turn logits `[..., labels]` into probabilities."""
@@ -158,7 +165,7 @@ class Labels:
             indices = [self.index(spec)]
         if not indices:
             raise SettingError("the list of targets is empty; give at least one label or index.")
-        return tuple(Target(i, self.names[i]) for i in dict.fromkeys(indices)), notes
+        return tuple(map(self.target, dict.fromkeys(indices))), notes
 
     def index(self, label: str | int | Integral) -> int:
         """Return the column of a label name or index; names go first, so a label called '1' can be reached."""

@@ -75,7 +75,7 @@ def _check_columns(file: Path, names: list[str], named: Named) -> None:
 
 def _table(file: Path, reading: Reading, named: Named, *, delimiter: str) -> Iterator[tuple[int, RawRow]]:
     header: list[str] | None = None
-    for number, cells in _delimited_cells(file, reading, delimiter):
+    for number, cells in delimited_cells(file, reading, delimiter):
         if header is None:
             header = cells
             _check_columns(file, header, named)
@@ -88,7 +88,7 @@ def _table(file: Path, reading: Reading, named: Named, *, delimiter: str) -> Ite
             yield number, dict(zip(header, cells, strict=True))
 
 
-def _delimited_cells(file: Path, reading: Reading, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def delimited_cells(file: Path, reading: Reading, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each row; a row whose quotes are broken ends the file, since nobody knows where it ends.
 
     Bytes that are not UTF-8 come out as half characters, so that the row can be refused rather than a line inside it.

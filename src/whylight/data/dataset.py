@@ -50,6 +50,7 @@ class Dataset:
         records: The records in the order of the files.
         multi_label: Whether a record may have any number of labels.
         notes: What a reader of the numbers has to know: rules, what was dropped, what was sampled.
+        label_descriptions: What labels stand for, in words; a model that is trained on these data takes them over.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Dataset:
     records: tuple[Record, ...]
     multi_label: bool = False
     notes: tuple[str, ...] = ()
+    label_descriptions: Mapping[str, str] = field(default_factory=dict)
 
     __repr__ = showing.as_text
     _repr_html_ = showing.as_html
@@ -108,7 +110,7 @@ class Dataset:
     def without_labels(self) -> "Dataset":
         """Keep the texts alone, for whom neither labels nor rationales matter."""
         bare = tuple(replace(record, labels=(), rationales={}) for record in self.records)
-        return replace(self, records=bare, label_names=())
+        return replace(self, records=bare, label_names=(), label_descriptions={})
 
     def shared_with(self, other: "Dataset", *, pairs: bool = True) -> tuple[Record, ...]:
         """Return the records that are in another data set too.
@@ -159,7 +161,8 @@ class Dataset:
         order = dict.fromkeys(names[label] for label in in_order(names))
         said = ", ".join(f"{quotable(old)} is {quotable(new)}" for old, new in names.items())
         made = self._with((_relabelled(one, names) for one in self.records), f"labels are renamed: {said}")
-        return replace(made, label_names=tuple(order))
+        described = {names[old]: text for old, text in self.label_descriptions.items() if _is_kept(old, names)}
+        return replace(made, label_names=tuple(order), label_descriptions=described)
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -175,6 +178,11 @@ def in_order(labels: Iterable[str]) -> list[str]:
     names = sorted(set(labels))
     are_numbers = all(name.isascii() and name.isdecimal() and len(name) <= LONGEST_NUMBER for name in names)
     return sorted(names, key=int) if are_numbers else names
+
+
+def _is_kept(label: str, names: Mapping[str, str]) -> bool:
+    """Say whether a label stays one under its new name, and is not put together with others."""
+    return sum(new == names[label] for new in names.values()) == 1
 
 
 def _relabelled(record: Record, names: Mapping[str, str]) -> Record:

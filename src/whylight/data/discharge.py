@@ -121,9 +121,9 @@ def discharge(
     records = tuple(
         _record(f"{split}-{i}", length=length, evidence=evidence, split=number, random=random) for i in range(count)
     )
-    labels = tuple(code.name for code in words.vocabulary().codes)
+    codes = {code.name: code.title for code in words.vocabulary().codes}
     note = f"generated: about {length} words, evidence is the {evidence}, seed {seed}"
-    return Dataset("discharge", split, labels, records, multi_label=True, notes=(note,))
+    return Dataset("discharge", split, tuple(codes), records, multi_label=True, notes=(note,), label_descriptions=codes)
 
 
 def _record(name: str, *, length: int, evidence: Extent, split: int, random: np.random.Generator) -> Record:

@@ -18,6 +18,7 @@ from whylight.explaining.given import Given, as_example, given_inputs
 from whylight.explaining.options import Options, removal_of, with_remover_settings
 from whylight.explaining.receipts import explain_cases
 from whylight.explaining.removing import score_for
+from whylight.explaining.signs import AUTO, SignSource
 from whylight.explaining.variants import Variant, asked_methods, asks_for_layers, variants
 from whylight.views.classifier import Classifier
 
@@ -72,6 +73,7 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
     score: str | None = None,
     long: str = "window",
     pieces: str = "sum",
+    evidence_sign: str = AUTO,
     progress: bool = True,
     budget: float | None = None,
     max_memory: str | None = None,
@@ -93,6 +95,9 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
             the method is defined on, else the logit where there is one.
         long: `window`, `segments`, `truncate` or `refuse`, for texts longer than the model reads.
         pieces: `sum`, `max` or `mean` of the scores of a word's tokens.
+        evidence_sign: Which method says whether a word speaks for a label, where the method that explains has no sign
+            (attention, saliency): `auto` is `decompx_linear` or `input_x_gradient`, what works with the model; a method
+            with a sign; or `none`. It is asked once per text, and changes no score.
         progress: Show a progress bar on work that takes longer than two seconds, and announce what takes minutes.
         budget: Seconds; work that takes longer, by an estimate from its first batches, is refused.
         max_memory: Memory that the process may take, e.g. `"4GB"`; work that takes more is refused.
@@ -117,7 +122,13 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
     with limited(budget=budget, max_memory=max_memory):
         try:
             explanations = explain_all(
-                classifier, several, methods=names, options=options, settings=settings, progress=progress
+                classifier,
+                several,
+                methods=names,
+                options=options,
+                settings=settings,
+                evidence_sign=evidence_sign,
+                progress=progress,
             )
         except Interrupted as stopped:
             explanations = stopped.found
@@ -125,13 +136,14 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
     return explanations[0] if one else Explanations(explanations)
 
 
-def explain_all(
+def explain_all(  # noqa: PLR0913  every argument but two is named
     classifier: Classifier,
     inputs: Iterable[Given],
     *,
     methods: Sequence[str] | None,
     options: Options,
     settings: Mapping[str, object],
+    evidence_sign: str = AUTO,
     progress: bool = True,
 ) -> list[Explanation]:
     """Explain every input by every method; all methods of the first input come first.
@@ -142,18 +154,20 @@ def explain_all(
         methods: Names of methods, or None for the default.
         options: What is asked of every method alike.
         settings: Settings of the methods.
+        evidence_sign: Which method says which words are evidence, beside methods without a sign.
         progress: Show a progress bar on work that takes longer than two seconds.
 
     Raises:
         Interrupted: After Ctrl-C, with what was found until then, by a method that had something to show.
     """
     asked = asked_methods(_names(classifier, methods))
-    for one in asked:
-        require(one.spec, classifier)
+    for each in asked:
+        require(each.spec, classifier)
     options, others = with_remover_settings(classifier, options, settings, asked=asked)
     chosen = [one for each in variants(classifier, asked, others) for one in each]
-    for one in asked:
-        score_for(one.spec, classifier, options.score, removal_of(classifier, options.under(one.remover)))
+    for each in asked:
+        score_for(each.spec, classifier, options.score, removal_of(classifier, options.under(each.remover)))
+    signs = SignSource(classifier, options, evidence_sign)
     examples = [as_example(one) for one in inputs]
     jobs = _jobs([one.size for one in examples], chosen)
     plan = [(job.variant.name, sum(examples[number].size for number in job.numbers)) for job in jobs]
@@ -173,7 +187,8 @@ def explain_all(
             except Interrupted as stopped:
                 found.update(zip(keys, stopped.found, strict=False))
                 raise Interrupted([found[key] for key in sorted(found)]) from stopped
-            found.update(zip(keys, explained, strict=True))
+            for key, case, one in zip(keys, own, explained, strict=True):
+                found[key] = signs.lent(key[0], case, one)
     return [found[key] for key in sorted(found)]
 
 

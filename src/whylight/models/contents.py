@@ -13,8 +13,11 @@ from torch import Tensor
 
 from whylight.core.identity import digest
 
-WHEREABOUTS = ("_name_or_path", "transformers_version", "_attn_implementation", "_attn_implementation_autoset")
-"""Entries of a configuration that say where it came from, or how the same numbers are computed."""
+WHEREABOUTS = (
+    *("_name_or_path", "transformers_version", "_attn_implementation", "_attn_implementation_autoset"),
+    "label_descriptions",
+)
+"""Entries of a configuration that say where it came from, how the same numbers are computed, or what they are about."""
 
 
 def model_contents(model: Any, tokenizer: Any) -> Mapping[str, str]:  # noqa: ANN401  transformers' own types

@@ -34,6 +34,8 @@ OTHER_TASKS = ("ForTokenClassification", "ForQuestionAnswering", "ForMultipleCho
 LAYER_COUNTS = ("num_hidden_layers", "n_layers", "n_layer", "num_layers", "encoder_layers", "decoder_layers")
 ATTRIBUTION = "whylight_attribution"
 """What the configuration of a fitted network calls itself."""
+DESCRIPTIONS = "label_descriptions"
+"""Where a configuration says what its labels stand for; labels that it does not have may be among them."""
 MOST_LAYERS = 1000
 MOST_LABELS = 5_000_000
 LONGEST_REASON = 300
@@ -211,6 +213,9 @@ def check_config(config: Mapping[str, Any], folder: object) -> None:
 
 
 def _check_labels(config: Mapping[str, Any], folder: object) -> None:
+    fault = description_fault(config.get(DESCRIPTIONS, {}))
+    if fault:
+        _cannot_load(folder, f"{DESCRIPTIONS} in {CONFIG} must give texts to labels, and {fault}")
     names, count = config.get("id2label"), config.get("num_labels")
     if names is None:
         if count is not None and (not isinstance(count, int) or not 1 <= count <= MOST_LABELS):
@@ -245,6 +250,14 @@ def label_fault(names: object) -> str | None:
     if not all(isinstance(name, str | Integral | float) for name in names.values()):
         return "one of its names is not a text"
     return None
+
+
+def description_fault(given: object) -> str | None:
+    """Return what is wrong with descriptions of labels, or None if each is a text under the name of a label."""
+    if not isinstance(given, Mapping):
+        return "it is no mapping"
+    strange = next((label for label, text in given.items() if not isinstance(text, str)), None)
+    return None if strange is None else f"what it says of {quoted(strange)} is not a text"
 
 
 def read_object(file: Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from whylight.core.labels import HEADS, Head, Labels
 from whylight.core.prompt import Prompt, read_prompt
 from whylight.models import promises
 from whylight.models.adapters import is_adapted, is_adapter, merged_copy, read_adapter
+from whylight.models.bundled_start import BUNDLED, BUNDLED_NAME
 from whylight.models.callable import CallableClassifier, TextFunction
 from whylight.models.chunked import ChunkedClassifier
 from whylight.models.devices import AUTO, CPU, check_placed, chosen_device, move
@@ -21,9 +22,6 @@ from whylight.models.pipelines import is_pipeline, unpack
 from whylight.models.prompted import PromptedNetwork
 from whylight.models.reading import find_folder, read_model
 from whylight.views.classifier import Classifier
-
-BUNDLED = Path(__file__).parent / "bundled" / "sentiment"
-BUNDLED_NAME = "whylight/sentiment"
 
 
 def load(  # noqa: PLR0913  every argument is optional and named

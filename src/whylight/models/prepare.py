@@ -4,7 +4,7 @@ Weights are read from safetensors only. A head is kept where the folder's labels
 drawn anew from the seed, and the receipt says so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,8 +14,8 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from whylight.core.errors import ModelError, WhylightError
 from whylight.models import networks
-from whylight.models.folder import cannot_load, check_folder, existing, is_failure
-from whylight.models.load import BUNDLED, BUNDLED_NAME
+from whylight.models.bundled_start import BUNDLED, is_bundled, is_bundled_encoder
+from whylight.models.folder import DESCRIPTIONS, cannot_load, check_folder, existing, is_failure
 from whylight.models.networks import PlmCaForSequenceClassification
 from whylight.models.promises import model_limit
 from whylight.models.quiet import quiet
@@ -55,7 +55,8 @@ def prepare(  # noqa: PLR0913  every argument but one is named
     """Open a model for training.
 
     Args:
-        model: Folder or hub id of an encoder or a classifier; None for the bundled one.
+        model: Folder or hub id of an encoder or a classifier; None for the bundled one, `"encoder"` for that without
+            its head.
         labels: Names of the labels, in the order of the outputs.
         multi_label: Whether a text may have any number of them.
         architecture: `plm_ca` puts label attention on the encoder, for long documents with many labels.
@@ -63,7 +64,8 @@ def prepare(  # noqa: PLR0913  every argument but one is named
         seed: Of a fresh head.
         max_tokens: Read at most this many.
     """
-    path = str(BUNDLED) if model in (None, BUNDLED_NAME) else str(model)
+    headless = is_bundled_encoder(model)
+    path = str(BUNDLED) if headless or is_bundled(model) else str(model)
     folder = existing(path)
     if folder is not None:
         check_folder(folder, allow_pickle=False, any_task=True)
@@ -80,7 +82,7 @@ def prepare(  # noqa: PLR0913  every argument but one is named
                 built: Any = PlmCaForSequenceClassification.from_encoder(path, labels=labels, **settings)
                 fresh = True
             else:
-                built, fresh = _classifier(path, config, labels, multi_label=multi_label)
+                built, fresh = _classifier(path, config, labels, multi_label=multi_label, headless=headless)
         except WhylightError:
             raise
         except BaseException as error:  # whatever the loaders raise, it is about what the user named
@@ -93,11 +95,19 @@ def prepare(  # noqa: PLR0913  every argument but one is named
     return Prepared(built, tokenizer, limit if max_tokens is None else min(limit, max_tokens), fresh)
 
 
-def _classifier(path: str, config: Any, labels: Sequence[str], *, multi_label: bool) -> tuple[Any, bool]:  # noqa: ANN401
-    """Read a classifier; a head for other labels is drawn anew."""
+def _classifier(
+    path: str,
+    config: Any,  # noqa: ANN401
+    labels: Sequence[str],
+    *,
+    multi_label: bool,
+    headless: bool,
+) -> tuple[Any, bool]:
+    """Read a classifier; a head for other labels, or one that nobody wants (`headless`), is drawn anew."""
     kind = "multi_label_classification" if multi_label else "single_label_classification"
     names = dict(enumerate(labels))
     same = [config.id2label.get(i) for i in range(len(labels))] == list(labels) == list(config.id2label.values())
+    same = same and not headless
     model, report = AutoModelForSequenceClassification.from_pretrained(
         path,
         use_safetensors=True,
@@ -117,6 +127,14 @@ def _classifier(path: str, config: Any, labels: Sequence[str], *, multi_label: b
     if not same and not absent:
         _draw_head(model)
     return model, bool(absent) or not same
+
+
+def describe_labels(config: Any, labels: Sequence[str], described: Mapping[str, str]) -> None:  # noqa: ANN401
+    """Say in a configuration what labels stand for: what it says already, as far as it has them, and what is given."""
+    known = getattr(config, DESCRIPTIONS, None) or {}
+    found = {label: text for label, text in {**known, **described}.items() if label in labels}
+    if found or known:
+        setattr(config, DESCRIPTIONS, found)
 
 
 def _draw_head(model: Any) -> None:  # noqa: ANN401

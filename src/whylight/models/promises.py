@@ -12,7 +12,7 @@ import torch
 from whylight.core.errors import ModelError, SettingError, WhylightError
 from whylight.core.labels import DEFAULT_THRESHOLD, Head, Labels
 from whylight.models import networks
-from whylight.models.folder import is_failure, label_fault, reason
+from whylight.models.folder import DESCRIPTIONS, description_fault, is_failure, label_fault, reason
 from whylight.models.holding import word_table
 from whylight.models.networks.encoders import first_position
 from whylight.models.trial import OnTokens
@@ -133,9 +133,18 @@ def labels(config: Any, *, names: Sequence[str] | None, head: Head | None) -> La
         own = (f"not {own[0]}", own[0])
     if names is not None and len(names) != len(own):
         raise SettingError(f"{len(names)} label names were given for a model with {len(own)} labels.")
-    return Labels(
-        own if names is None else tuple(names), head, getattr(config, "decision_threshold", DEFAULT_THRESHOLD)
-    )
+    threshold = getattr(config, "decision_threshold", DEFAULT_THRESHOLD)
+    return Labels(own if names is None else tuple(names), head, threshold, descriptions(config, own))
+
+
+def descriptions(config: Any, names: Sequence[str]) -> tuple[str | None, ...]:  # noqa: ANN401
+    """Return what a configuration says that its labels stand for, column by column; nothing, if it says nothing."""
+    given = getattr(config, DESCRIPTIONS, None) or {}
+    fault = description_fault(given)
+    if fault:
+        raise ModelError(f"{DESCRIPTIONS} of the model must give texts to labels, and {fault}.")
+    found = tuple(given.get(name) or None for name in names)
+    return found if any(found) else ()
 
 
 def _head(config: Any) -> Head:  # noqa: ANN401

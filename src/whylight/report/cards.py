@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from whylight.core.evidence import SPANS, check_evidence
 from whylight.core.explanation import Explanation
-from whylight.report.drawn import drawn_targets, left_out
+from whylight.core.identity import digest
+from whylight.report.drawn import asked_targets, drawn_targets, left_out
+from whylight.report.label_index import LabelIndex, label_index, whole_input
 from whylight.report.numbers import Decision, decision, percentage
 from whylight.report.renderers import Manner, Noun, renderer_of
 from whylight.report.rows import AnswerRow, answer_row
@@ -16,6 +18,8 @@ from whylight.report.stacks import pictures, stacked
 
 FOLDED = 300
 """Length above which an input that is shown several times is folded below its evidence."""
+FEW_LABELS, SHORT = 4, 100
+"""Labels, and length, above which an input is shown once for all of them, below an index of the labels."""
 SAME = "same for every label"
 
 
@@ -25,6 +29,7 @@ class Section:
 
     Attributes:
         label: The label.
+        description: What it stands for, in words, or "".
         probability: Its probability in percent.
         predicted: Whether the model predicts it.
         rows: The rows.
@@ -33,6 +38,7 @@ class Section:
     """
 
     label: str | None
+    description: str
     probability: str
     predicted: bool
     rows: tuple[AnswerRow, ...]
@@ -56,6 +62,7 @@ class Card:
     noun: Noun
     model: str
     label: str
+    description: str
     probability: str
     percent: float
     sections: tuple[Section, ...]
@@ -63,6 +70,14 @@ class Card:
     receipts: tuple[Receipt, ...]
     manner: Manner
     others: int
+
+    def whole(self) -> Markup:
+        """Return the input once for all labels, for a page."""
+        return whole_input(self.sections, self.manner)
+
+    def index(self) -> LabelIndex:
+        """Return the labels, what the model says of each, and how much evidence there is."""
+        return label_index(self.sections)
 
 
 def cards(explanations: Sequence[Explanation], *, evidence: int = SPANS) -> list[Card]:
@@ -80,34 +95,46 @@ def cards(explanations: Sequence[Explanation], *, evidence: int = SPANS) -> list
 
 
 def _card(group: list[Explanation], evidence: int) -> Card:
-    first, captions = group[0], captions_of(group)
-    prediction, sections = first.prediction, _sections(group, captions)
+    first, captions, once = group[0], captions_of(group), _is_shown_once(group, evidence)
+    prediction, sections = first.prediction, _sections(group, captions, once=once)
+    described = {target.index: target.description or "" for target in asked_targets(group)}
     return Card(
         noun=renderer_of(first.example.kind).noun,
         model=first.provenance.model,
         label=prediction.label,
+        description=described.get(prediction.index, ""),
         probability=percentage(prediction.probability),
         percent=round(100 * prediction.probability, 1),
         sections=tuple(sections),
-        notes=(*_notes(group, captions), *left_out(group)),
+        notes=(*_notes(group, captions), *left_out(group, once=once)),
         receipts=tuple(_receipt(one, caption) for one, caption in zip(group, captions, strict=True)),
-        manner=_manner(group, sections, evidence),
+        manner=_manner(group, sections, evidence, once=once),
         others=max(0, len(prediction.predicted) - 1),
     )
 
 
-def _manner(group: list[Explanation], sections: list[Section], evidence: int) -> Manner:
+def _is_shown_once(group: list[Explanation], evidence: int) -> bool:
+    """Say whether an input has so many labels that it is shown once for all of them."""
+    renderer, specific = renderer_of(group[0].example.kind), [one for one in group if one.provenance.class_specific]
+    many = len(asked_targets(specific)) > FEW_LABELS and renderer.length(group[0]) > SHORT
+    return many and evidence > 0 and renderer.whole is not None
+
+
+def _manner(group: list[Explanation], sections: list[Section], evidence: int, *, once: bool) -> Manner:
     renderer = renderer_of(group[0].example.kind)
     length = renderer.length(group[0])
     rows = sum(not row.stacked for section in sections for row in section.rows)
     listed = evidence if renderer.evidence is not None else 0
     labels = len({target for one in group for target in one.targets})
-    return Manner(listed, labels, length, folded=length > FOLDED and rows > 1 and listed > 0)
+    folded = length > FOLDED and rows > 1 and listed > 0
+    first = group[0]
+    anchor = f"t{digest([first.example.key, first.provenance.model])[:8]}"
+    return Manner(listed, labels, length, folded=folded, once=once, anchor=anchor)
 
 
-def _sections(group: list[Explanation], captions: list[str]) -> list[Section]:
+def _sections(group: list[Explanation], captions: list[str], *, once: bool) -> list[Section]:
     """Put the methods of each label below each other; with one label alone, the class-agnostic ones join them."""
-    targets = drawn_targets(group)
+    targets = drawn_targets(group, once=once)
     alone, answer = len(targets) == 1, group[0].prediction
     pairs, layers = list(zip(group, captions, strict=True)), stacked(group)
     decisions = {target: decision(answer.probabilities[target.index], answer.threshold) for target in targets}
@@ -118,15 +145,17 @@ def _sections(group: list[Explanation], captions: list[str]) -> list[Section]:
             rows = tuple(answer_row(one, target, caption=caption, stacked=one in layers) for one, caption in asked)
             own, drawn = (target.label, decisions.pop(target)), pictures([one for one, _ in asked], target)
             predicted = target.index in answer.predicted
-            sections.append(Section(target.label, rows[0].probability, predicted, rows, (own,), drawn))
+            about = (target.label, target.description or "", rows[0].probability)
+            sections.append(Section(*about, predicted, rows, (own,), drawn))
     agnostic = [pair for pair in pairs if not pair[0].provenance.class_specific]
     if agnostic and not alone:
-        rows = tuple(
-            answer_row(one, one.targets[0], caption=caption, stacked=one in layers) for one, caption in agnostic
+        rows = tuple(  # what speaks for one label may speak against another: of all labels alike, nothing has a sign
+            answer_row(replace(one, signs=None), one.targets[0], caption=caption, stacked=one in layers)
+            for one, caption in agnostic
         )
         left = tuple((target.label, one) for target, one in decisions.items())
         drawn = pictures([one for one, _ in agnostic], targets[0])
-        sections.append(Section(None, "", predicted=False, rows=rows, decisions=left, pictures=drawn))
+        sections.append(Section(None, "", "", predicted=False, rows=rows, decisions=left, pictures=drawn))
     return sections
 
 
@@ -166,5 +195,17 @@ def _receipt(explanation: Explanation, caption: str) -> Receipt:
     if receipt.completeness_gap is not None:
         names = [f" ({target.label})" for target in explanation.targets] if len(receipt.completeness_gap) > 1 else [""]
         facts += [(f"completeness gap{n}", f"{g:.2e}") for n, g in zip(names, receipt.completeness_gap, strict=True)]
+    facts += [("sign of evidence", said) for said in _sign_facts(explanation)]
     facts += [("note", note) for note in receipt.notes]
     return Receipt(receipt.method, caption, tuple(facts))
+
+
+def _sign_facts(explanation: Explanation) -> list[str]:
+    """Say where the sign of evidence comes from, and what that took, if the scores have none."""
+    signs = explanation.signs
+    if explanation.provenance.signed:
+        return []
+    if signs is None:
+        return ["none"]
+    took = f"{signs.forward_passes:,} forward, {signs.backward_passes:,} backward, {signs.seconds:.3g} s"
+    return [f"{signs.method}, asked once: {took}"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whylight.core.evidence import Evidence, check_evidence, evidence
+from whylight.core.evidence import Evidence, check_evidence, evidence, speaks
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.core.text import Text, text_of
@@ -25,6 +25,8 @@ class Passage:
 
     Attributes:
         part: 0 for the text, 1 for its pair.
+        start: Where in it the span starts.
+        end: One past its last character.
         before: What leads up to the span.
         text: The span.
         after: What follows it.
@@ -32,6 +34,8 @@ class Passage:
     """
 
     part: int
+    start: int
+    end: int
     before: str
     text: str
     after: str
@@ -40,10 +44,36 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The evidence for one label, strongest first, and how many weaker spans are left out."""
+    """The evidence for one label, strongest first.
+
+    Attributes:
+        passages: The spans.
+        more: How many weaker spans are left out.
+        speaks: Whether they speak for the label; else they matter, one way or the other.
+        sign: The method that lends a sign to scores that have none, or "".
+    """
 
     passages: tuple[Passage, ...]
     more: int
+    speaks: bool
+    sign: str
+
+    @property
+    def name(self) -> str:
+        """What the spans are called."""
+        return "evidence" if self.speaks else "mattered"
+
+    @property
+    def remark(self) -> str:
+        """What a reader has to know about the sign, or "" where it is the method's own."""
+        if not self.speaks:
+            return "for a label or against it"
+        return f"sign by {self.sign}" if self.sign else ""
+
+    @property
+    def lack(self) -> str:
+        """Why there is no span."""
+        return "no word that matters speaks for the label" if self.sign else "no word has a positive score"
 
 
 def ranking(explanation: Explanation, target: Target, *, spans: int) -> Ranking | None:
@@ -63,7 +93,8 @@ def ranking(explanation: Explanation, target: Target, *, spans: int) -> Ranking 
         _passage(text_of(explanation.example), one, shown=shown_score(one.score, peak=peak, signed=signed))
         for one in found[:spans]
     )
-    return Ranking(passages, len(found) - len(passages))
+    sign = "" if explanation.signs is None or signed else explanation.signs.method
+    return Ranking(passages, len(found) - len(passages), speaks(explanation), sign)
 
 
 def _passage(example: Text, found: Evidence, *, shown: str) -> Passage:
@@ -73,7 +104,8 @@ def _passage(example: Text, found: Evidence, *, shown: str) -> Passage:
         before = f"{ELLIPSIS} {before.lstrip(_TAIL)}"
     if whole[found.end + len(found.after) :].strip():
         after = f"{after} {ELLIPSIS}"
-    return Passage(found.part, before, _shortened(_collapsed(example.show(found.span)).strip()), after, shown)
+    shortened = _shortened(_collapsed(example.show(found.span)).strip())
+    return Passage(found.part, found.start, found.end, before, shortened, after, shown)
 
 
 def _shortened(text: str) -> str:

@@ -67,6 +67,7 @@ def page_variables(all_cards: list[Card]) -> dict[str, object]:
         "cards": all_cards,
         "any_signed": any(row.signed for row in rows),
         "any_unsigned": any(not row.signed for row in rows),
+        "any_coloured": not all(card.manner.once for card in all_cards),
         "any_layers": any(row.stacked for row in rows),
         "noun": common_noun(row.kind for row in rows),
         "styles": styles_of(row.kind for row in rows),

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from rich.text import Text
 
 from whylight.core.errors import SettingError
-from whylight.core.evidence import SPANS
+from whylight.core.evidence import SPANS, speaks
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.core.registry import load_plugins
@@ -52,6 +52,7 @@ class Manner:
         length: How much there is to read, as the renderer counts it.
         folded: Whether a reader sees the evidence alone at first: an input that is long, once per row, would bury it.
         once: Whether the input stands above all of its rows, so that they need not show it.
+        anchor: What names on the page begin with, so that rows and the one copy of the input can point at each other.
     """
 
     evidence: int
@@ -59,6 +60,7 @@ class Manner:
     length: int
     folded: bool
     once: bool = False
+    anchor: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,8 @@ class Renderer:
         above: The input without scores in a terminal, once for several labels, as far as its manner needs that; nothing
             where every row shows it.
         brief: The input alone on one line, to be known by.
+        whole: The input once for many labels on a page, with all that their rows list marked in it; rows come with the
+            number of their label. Without it, every row shows the input.
         layers: One method at several layers as one picture, the first layer first; without it, layers are rows.
         evidence: The evidence for a target as JSON, with the most that is wanted; without it, there is no such thing.
     """
@@ -88,6 +92,7 @@ class Renderer:
     lines: Callable[["AnswerRow", Manner, int], Sequence[Text]] = plain.lines
     above: Callable[[Explanation, Manner], Sequence[Text]] = plain.above
     brief: Callable[[Explanation], str] = plain.brief
+    whole: Callable[[Sequence[tuple[int, "AnswerRow"]], Manner], str] | None = None
     layers: Callable[[Sequence[Explanation], Target], str] | None = None
     evidence: Callable[[Explanation, Target, int], Sequence[dict[str, Any]]] | None = None
 
@@ -128,11 +133,15 @@ def with_evidence(explanation: Explanation, *, spans: int = SPANS) -> list[dict[
         spans: How many pieces of evidence a target has at most; 0 for none.
 
     Returns:
-        The objects; `evidence` is None where nobody asks for it, or the kind of input has no such thing.
+        The objects. Spans of a method that has no sign, and that no other method lends one, are in `mattered` instead
+        of `evidence`; what nobody asks for, or the kind of input does not have, is None. `evidence_sign` is the method
+        that lent the sign, and what it took.
     """
     tell = renderer_of(explanation.example.kind).evidence
     found = [tell(explanation, target, spans) if tell and spans else None for target in explanation.targets]
+    name, other = ("evidence", "mattered") if speaks(explanation) else ("mattered", "evidence")
+    sign = None if explanation.signs is None else explanation.signs.cost
     return [
-        {**one, "evidence": None if own is None else list(own)}
+        {**one, name: None if own is None else list(own), other: None, "evidence_sign": sign}
         for one, own in zip(explanation.to_dicts(), found, strict=True)
     ]

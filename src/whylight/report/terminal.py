@@ -78,7 +78,8 @@ def row_heading(row: AnswerRow, section: Section) -> Text:
     heading = Text(one_line(row.method), style="bold")
     if row.caption:
         heading.append(f" ({one_line(row.caption)})", style="not bold dim")
-    about = SAME if section.label is None else f"why {one_line(section.label)} ({_chance(section)})?"
+    label = one_line(section.label or "") + (f" - {one_line(section.description)}" if section.description else "")
+    about = SAME if section.label is None else f"why {label} ({_chance(section)})?"
     heading.append(f": {about}", style="not bold")
     if row.same and section.label is not None:
         heading.append(f" [{SAME}]", style="not bold dim")

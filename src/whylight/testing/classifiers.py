@@ -240,7 +240,7 @@ def what_is_claimed_to_work_works_and_leaves_the_model_alone(subject: Classifier
     before = None if model is None else snapshot(model)
     for name in working:
         few = {setting: value for setting, value in FEW.items() if setting in METHODS[name].settings}
-        found = explain(subject.classifier, subject.inputs[0], method=name, progress=False, **few)
+        found = explain(subject.classifier, subject.inputs[0], method=name, evidence_sign="none", progress=False, **few)
         promise(np.isfinite(found.scores).all(), f"'{name}' is said to work, and must give finite scores.")
     if before is not None:
         changed = changed_parts(before, snapshot(model))

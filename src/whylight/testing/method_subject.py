@@ -65,8 +65,8 @@ class MethodSubject:
         return receipt.forward_passes + receipt.backward_passes > 0
 
     def explain(self, given: Any, *, classifier: Classifier | None = None, **options: Any) -> Explanation:  # noqa: ANN401  options of `explain`
-        """Explain an input; that this is refused breaks a promise."""
-        asked: dict[str, Any] = {**self.settings_for(classifier or self.classifier), **options}
+        """Explain an input by the method alone; that this is refused breaks a promise."""
+        asked: dict[str, Any] = {"evidence_sign": "none", **self.settings_for(classifier or self.classifier), **options}
         try:
             found: Explanation = explain(
                 classifier or self.classifier, given, method=self.spec.name, progress=False, **asked

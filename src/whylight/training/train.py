@@ -19,9 +19,12 @@ from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.core.identity import Identity
 from whylight.core.inputs import JsonValue, Settings
 from whylight.data.dataset import Dataset, named
+from whylight.data.descriptions import Descriptions, check_descriptions
 from whylight.explaining.options import choice
+from whylight.models.bundled_start import start_notes
 from whylight.models.contents import model_contents
-from whylight.models.prepare import Architecture, Prepared, prepare
+from whylight.models.folder import DESCRIPTIONS
+from whylight.models.prepare import Architecture, Prepared, describe_labels, prepare
 from whylight.models.quiet import quiet
 from whylight.models.trainable import network
 from whylight.training.base import WARM_UP, arguments
@@ -48,6 +51,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     out: Path | str,
     objectives: Sequence[str] = (),
     architecture: Architecture = "auto",
+    label_descriptions: Descriptions | str | Path | None = None,
     disjoint: bool = True,
     progress: bool = True,
     callbacks: Sequence[TrainerCallback] = (),
@@ -56,13 +60,16 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     """Train a classifier, or resume one that was stopped.
 
     Args:
-        model: Folder or hub id to start from; None for the bundled model.
+        model: Folder or hub id to start from. None is the bundled sentiment model, which was trained on SST; its head
+            is kept where the labels are `negative` and `positive`. `"encoder"` is the same without its head.
         data: Texts to learn from.
         dev: Texts to choose a checkpoint by; of the same labels.
         recipe: What `wl.recipe` returned, in place of `objectives` and `settings`.
         out: Folder for the model.
         objectives: Terms of the loss, `NAME` or `NAME=WEIGHT` each.
         architecture: `plm_ca` for label attention over long documents.
+        label_descriptions: What labels stand for, in words, or a .json, .csv or .tsv file that says it; pages and JSON
+            show it beside the labels. By default what the data say.
         disjoint: Refuse a text that is in both; texts of which words were removed may meet by that.
         progress: Show a progress bar.
         callbacks: Told of every epoch, in this order; what they raise ends the training.
@@ -88,8 +95,10 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     folder = Path(out)
     check_data(data, dev, check_recipe(recipe), disjoint=disjoint)
     recipe = _complete(recipe, data)
+    described = described_labels(label_descriptions, data)
     prepared = open_start(model, data, recipe, architecture)
-    asked = {**recipe.asked, **selection_of(recipe, data), "architecture": architecture}
+    describe_labels(prepared.model.config, data.label_names, described.get(DESCRIPTIONS, data.label_descriptions))
+    asked = {**recipe.asked, **selection_of(recipe, data), **described, "architecture": architecture}
     identity = identity_of(model, prepared, (data, dev), asked)
     done = finished(folder, identity)
     if done is not None:
@@ -100,8 +109,10 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
         trainer = _trainer(prepared, data, dev, recipe, checkpoints, progress=progress)
         for one in callbacks:
             trainer.add_callback(one)
-        receipt = {"training": identity.name, "asked": identity.asked, "fresh_head": prepared.fresh}
+        receipt: dict[str, Any] = {"training": identity.name, "asked": identity.asked, "fresh_head": prepared.fresh}
         receipt |= _settled(trainer)
+        notes = start_notes(model, fresh=prepared.fresh, data=tuple((one.name, one.split) for one in (data, dev)))
+        receipt["notes"] = [*notes, *receipt.get("notes", [])]
         trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
         return finish(trainer, prepared, folder, receipt)
 
@@ -122,6 +133,11 @@ def open_start(model: str | Path | None, data: Dataset, recipe: Recipe, architec
         seed=recipe.seed,
         max_tokens=recipe.max_tokens,
     )
+
+
+def described_labels(given: Descriptions | str | Path | None, data: Dataset) -> dict[str, Any]:
+    """Return what the user says that labels stand for, which is part of what is asked; nothing, if that is nothing."""
+    return {} if given is None else {DESCRIPTIONS: check_descriptions(given, data.label_names)}
 
 
 def selection_of(recipe: Recipe, data: Dataset) -> dict[str, JsonValue]:

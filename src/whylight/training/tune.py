@@ -21,6 +21,7 @@ import numpy as np
 from whylight.core.errors import InputError, ModelError, SettingError, UnmetError
 from whylight.core.inputs import JsonValue
 from whylight.data.dataset import Dataset
+from whylight.data.descriptions import Descriptions
 from whylight.models.prepare import Architecture
 from whylight.store import files
 from whylight.training.figures import NamedValues
@@ -37,7 +38,7 @@ from whylight.training.search import (
     parse_search,
     validation_number,
 )
-from whylight.training.train import identity_of, open_start, selection_of, train
+from whylight.training.train import described_labels, identity_of, open_start, selection_of, train
 from whylight.training.trials import FINISHED, opened_study
 
 # isort: split
@@ -98,12 +99,13 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
     search: Sequence[str] = DEFAULT,
     trials: int = 20,
     architecture: Architecture = "auto",
+    label_descriptions: Descriptions | str | Path | None = None,
     progress: bool = True,
 ) -> Tuned:
     """Search the numbers of a training, or resume one that was stopped.
 
     Args:
-        model: Folder or hub id to start from; None for the bundled model.
+        model: Folder or hub id to start from; None for the bundled model, `"encoder"` for that without its head.
         data: Texts to learn from.
         dev: Texts to choose a checkpoint and a trial by.
         recipe: Terms, and the numbers that are not searched.
@@ -111,6 +113,7 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
         search: `NAME=LOW:HIGH`, `NAME=LOW:HIGH:log` or `NAME=A,B,...` each.
         trials: Trials in all, with those of earlier calls; fewer, if there are fewer combinations of choices.
         architecture: `plm_ca` for label attention over long documents.
+        label_descriptions: What labels stand for, as in `train`.
         progress: Show a progress bar.
 
     Raises:
@@ -124,10 +127,12 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
         _refuse_other_files(folder)
     asked: JsonValue = {name: optuna.distributions.distribution_to_json(one) for name, one in space.items()}
     prepared = open_start(model, data, recipe, architecture)
-    settings = {**recipe.asked, **selection_of(recipe, data), "architecture": architecture, "search": asked}
+    described = described_labels(label_descriptions, data)
+    settings = {**recipe.asked, **selection_of(recipe, data), **described, "architecture": architecture}
+    settings["search"] = asked
     identity = identity_of(model, prepared, (data, dev), settings)
     minimised = minimised_number(recipe, space, multi_label=data.multi_label)
-    fit = partial(train, model, data, dev, architecture=architecture, progress=False)
+    fit = partial(train, model, data, dev, architecture=architecture, **described, progress=False)
     with (
         claimed_by_one(folder),
         interruptible(folder),

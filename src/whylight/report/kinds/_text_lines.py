@@ -52,9 +52,10 @@ def excerpt(pieces: Sequence[Piece]) -> list[Piece]:
 def evidence_lines(found: Ranking, *, pair: bool, width: int) -> list[Text]:
     """List evidence, one line per span; the span stands in marks, because there may be no bold type."""
     if not found.passages:
-        return [Text("evidence: none, no word has a positive score", style="dim")]
+        return [Text(f"{found.name}: none, {found.lack}", style="dim")]
     last = len(str(len(found.passages)))
-    lines = [Text("evidence:", style="bold")]
+    remark = f" ({one_line(found.remark)})" if found.remark else ""
+    lines = [Text(found.name, style="bold").append(remark, style="not bold dim").append(":")]
     for number, one in enumerate(found.passages, start=1):
         part = ("first text: ", "second text: ")[one.part] if pair else ""
         start = Text(f"{number:>{last}}. {one.shown}  ").append(part, style="dim")

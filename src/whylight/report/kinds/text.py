@@ -11,6 +11,7 @@ from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.core.printable import clean
 from whylight.core.text import Text, text_of
+from whylight.report.citations import Citation, cited_pieces
 from whylight.report.evidence import Ranking, ranking
 from whylight.report.kinds._text_lines import WHOLE, evidence_lines, excerpt, paragraph
 from whylight.report.layers import picture
@@ -24,11 +25,20 @@ GLANCE = 40
 
 
 def text_html(row: AnswerRow, manner: Manner) -> Markup:
-    """Return a row on a page: evidence, coloured text, strongest words."""
-    parts, found = pieces_of(row.explanation, row.target), _evidence_of_row(row, manner)
-    return macro(
-        "text.html", "row", row, parts, found, _is_pair(row.explanation), manner.length <= GLANCE, manner.folded
-    )
+    """Return a row on a page: evidence, coloured text, strongest words; no text, where one stands above all rows."""
+    found, pair = _evidence_of_row(row, manner), _is_pair(row.explanation)
+    if manner.once:
+        return macro("text.html", "listed", row, found, pair, manner.anchor)
+    parts = pieces_of(row.explanation, row.target)
+    return macro("text.html", "row", row, parts, found, pair, manner.length <= GLANCE, manner.folded)
+
+
+def text_whole(rows: Sequence[tuple[int, AnswerRow]], manner: Manner) -> Markup:
+    """Return a text once for many labels, with the evidence of all of them marked."""
+    rankings = [(number, _evidence_of_row(row, manner)) for number, row in rows]
+    cited = [Citation(one.part, one.start, one.end, n) for n, found in rankings if found for one in found.passages]
+    parts = cited_pieces(text_of(rows[0][1].explanation.example), cited)
+    return macro("text.html", "cited", parts, len(parts) > 1, manner.anchor)
 
 
 def text_tile(row: AnswerRow, brief: bool) -> Markup:  # noqa: FBT001  as every renderer
@@ -100,6 +110,7 @@ TEXTS = Renderer(
     lines=text_lines,
     above=text_above,
     brief=text_brief,
+    whole=text_whole,
     layers=text_layers,
     evidence=text_evidence,
 )

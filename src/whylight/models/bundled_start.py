@@ -1,0 +1,66 @@
+"""The bundled model as something to start from or to measure: what it is called, and what it has seen.
+
+It is 4 layers of all-MiniLM-L6-v2, trained on the sentences and phrases of the training trees of SST; its epoch was
+chosen on SST dev. SST-2 is made of the same trees, and SST of the sentences of Rotten Tomatoes (`rt_polarity`).
+"""
+
+from pathlib import Path
+
+from whylight.core.errors import SettingError
+
+BUNDLED = Path(__file__).parent / "bundled" / "sentiment"
+BUNDLED_NAME = "whylight/sentiment"
+ENCODER, ENCODER_NAME = "encoder", "whylight/encoder"
+"""The bundled encoder without its head; the longer name is never that of a folder of one's own."""
+SEEN = "4 layers of all-MiniLM-L6-v2, trained on the sentences and phrases of SST train"
+TREES = frozenset({"sst", "sst2", "sst-2"})
+"""Data sets that are made of the trees of SST, in the same splits."""
+SENTENCES = frozenset({"rt_polarity", "rotten_tomatoes"})
+"""Data sets that hold the sentences of SST, in splits of their own."""
+
+
+def is_bundled(model: object) -> bool:
+    """Say whether a name, or none, stands for the bundled model."""
+    return model is None or str(model) in (BUNDLED_NAME, str(BUNDLED))
+
+
+def is_bundled_encoder(model: object) -> bool:
+    """Say whether a name stands for the bundled encoder without its head; a folder of that name makes it unclear."""
+    if model == ENCODER and isinstance(model, str) and Path(ENCODER).exists():
+        raise SettingError(
+            f"'{ENCODER}' is the bundled encoder, and a folder here is called so too; write './{ENCODER}' for the "
+            f"folder, or '{ENCODER_NAME}' for the bundled one."
+        )
+    return isinstance(model, str) and model in (ENCODER, ENCODER_NAME)
+
+
+def start_notes(model: object, *, fresh: bool, data: tuple[tuple[str, str], ...]) -> list[str]:
+    """Say what a training starts from, if that is the bundled model, and which of its data that has seen.
+
+    Args:
+        model: What the user named.
+        fresh: Whether its head is new.
+        data: Name and split of the data sets.
+    """
+    headless = is_bundled_encoder(model)
+    if not headless and not is_bundled(model):
+        return []
+    head = "with a new head" if fresh else "with the head that it has: its labels are those of these data"
+    other = "" if fresh else f"; --model {ENCODER} starts from it without its head"
+    return [f"the training starts from the bundled encoder ({SEEN}), {head}{other}", *seen_notes(data)]
+
+
+def seen_notes(data: tuple[tuple[str, str], ...]) -> list[str]:
+    """Say which data sets, by name and split, the bundled model has seen."""
+    return [note for name, split in dict.fromkeys(data) if (note := _seen(name, split))]
+
+
+def _seen(name: str, split: str) -> str:
+    known = name.rpartition("/")[2].lower()
+    if known in SENTENCES:
+        return f"'{name}' ({split}) holds sentences that the bundled model was trained on"
+    if known in TREES and split == "train":
+        return f"the bundled model was trained on '{name}' ({split})"
+    if known in TREES and split == "dev":
+        return f"the epoch of the bundled model was chosen on '{name}' ({split})"
+    return ""
