@@ -56,8 +56,8 @@ at a boundary that was tuned on {evidence} other notes):
 
 - {parameters:,} parameters, stored as float16: an encoder of 2 layers, 96 wide, with 4,000 word pieces of its own,
   which reads chunks of 128 tokens, and one attention per code over the whole note (PLM-CA, Edin et al. 2024).
-- Data: {learnt:,} generated notes of about {short} words and {longer:,} of about {long}. Every sentence is the project's
-  own; no patient's record is in it.
+- Data: {learnt:,} generated notes of about {short} words and {longer:,} of about {long}. Every sentence is the
+  project's own; no patient's record is in it.
 - {epochs} epochs, learning rate {learning_rate:g}, batches of {batch_size} notes; decision threshold {threshold:g}.
   Training takes about {minutes:.0f} minutes on two cores.
 

@@ -19,8 +19,6 @@ from whylight.core.explanation import Explanation
 from whylight.core.interruption import Interrupted
 from whylight.core.limits import limited
 from whylight.explaining.console import Console, put, say_written
-from whylight.report import page, terminal
-from whylight.report.renderers import with_evidence
 from whylight.store import files
 
 PLAIN_WIDTH = 100
@@ -182,6 +180,8 @@ def _refuse_missing_folder(out: Path | None) -> None:
 
 
 def _show(explanations: list[Explanation], output_format: Format, out: Path | None, *, evidence: int) -> None:
+    from whylight.report import page, terminal  # noqa: PLC0415  a sixth of the time that `--help` would take
+
     if output_format is Format.text and out is None:
         terminal.render(explanations, console=Console(), evidence=evidence)
         return
@@ -194,6 +194,9 @@ def _show(explanations: list[Explanation], output_format: Format, out: Path | No
 
 
 def _content(explanations: list[Explanation], output_format: Format, *, evidence: int) -> str:
+    from whylight.report import page, terminal  # noqa: PLC0415  as above
+    from whylight.report.renderers import with_evidence  # noqa: PLC0415
+
     if output_format is Format.json:
         objects = (one for each in explanations for one in with_evidence(each, spans=evidence))
         return "".join(f"{printable.to_json(one)}\n" for one in objects)
