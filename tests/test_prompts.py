@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import masked
 import tiny
 import whylight as wl
 from prompting import ONE, TEXT, asked, language_model, prompted
@@ -15,6 +16,7 @@ from whylight.cli.main import app
 from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.core.prompt import Prompt, read_prompt, ready_prompts
 from whylight.core.text import Text
+from whylight.explaining.removing import chosen_removal
 
 FILE = """
 template = "{shots}the film {text} the plot was"
@@ -194,3 +196,20 @@ def test_the_command_line_lists_prompts_and_asks_a_folder(tmp_path: Path) -> Non
 
 def test_a_prompt_is_a_public_name() -> None:
     assert wl.Prompt is Prompt
+
+
+def test_a_masked_language_model_fills_the_text_and_not_the_prompt() -> None:
+    clf = prompted()
+    settings = {"infill.model": masked.folder()}
+    ex = wl.explain(clf, TEXT, method="occlusion", remover="infill[mode=top1]", **settings)
+    assert np.isfinite(ex.scores).all()
+    assert ex.provenance.remover == "infill"
+    encoded = clf.encode(Text(TEXT), unit="word", long="refuse")
+    (window,) = encoded.windows
+    removal = chosen_removal(clf, "infill[mode=top1]", {"model": masked.folder()})
+    rows = removal(window, ~np.eye(encoded.n_features, dtype=bool)).batch
+    first, last = np.flatnonzero(window.feature >= 0)[[0, -1]]
+    behind = len(window.ids) - last - 1
+    for row, length in zip(rows.ids, rows.lengths, strict=True):
+        assert row[:first].tolist() == window.ids[:first].tolist()
+        assert row[length - behind : length].tolist() == window.ids[last + 1 :].tolist()
