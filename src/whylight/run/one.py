@@ -64,14 +64,14 @@ def _explanations(tasks: Sequence[Task], benches: Sequence[Bench], plan: Plan) -
 
 def _recalled(task: Task, bench: Bench, plan: Plan) -> list[Explanation]:
     """Return the explanations that are known, and lack a value; of the labels that are explained today."""
-    there = {row["target"] for row in task.known if row["method"] == RANDOM}
-    if task.known and there != {target.index for target in bench.targets}:
+    methods, targets = {one.name for one in plan.methods}, {target.index for target in bench.targets}
+    there = {row["target"] for row in task.known if row["method"] in methods}
+    if there and there != targets:
         raise ModelError(
             f"the model does not predict the labels of '{task.record.id}' that it did when the folder was made, and "
             "nothing can be added to that; name another folder."
         )
-    names = {one.name for one in plan.methods} | {HUMAN}
-    wanted = {method for method, _ in task.lacking if method in names}
+    wanted = {method for method, _ in task.lacking if method in methods or method == HUMAN}
     known = [explanation_of(row) for row in task.known if row["method"] in wanted]
     case = bench.case  # which has all that a row has of the input, and what rows leave out
     return [replace(one, example=case.encoded.example, prediction=case.prediction) for one in known]
