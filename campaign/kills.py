@@ -85,7 +85,7 @@ def _rows(out: Path) -> dict[str, Any]:
         name: [json.dumps({**row, **dict.fromkeys(TIMED)}, sort_keys=True) for row in rows]
         for name, rows in tables.items()
     }
-    known = {out / runs.MANIFEST, *(path for rows in tables.values() for path, _ in rows.parts)}
+    known = {out / runs.MANIFEST, *(part.path for rows in tables.values() for part in rows.parts)}
     strays = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file() and path not in known)
     about = None if stored.about is None else (stored.about.run, stored.about.asked, stored.about.rows_run)
     return found | {"about": about, "files": strays}

@@ -269,7 +269,7 @@ def _write_run(path: Path, value: str) -> None:
         pages.append(parts.page_of(about, {"explanations": explanations, "scores": scores}))
     parts.write_parts(path, pages)
     data = {"name": value, "split": value, "texts": len(TEXTS), "notes": [value]}
-    runs.write_manifest(path, value, {"model": value, "data": data})
+    runs.write_manifest(path, runs.Manifest(value, {"model": value, "data": data}))
 
 
 def _shown(command: Command) -> str:

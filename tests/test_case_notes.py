@@ -13,7 +13,7 @@ from whylight.core.errors import InputError, SettingError, WhylightError
 from whylight.core.labels import Labels
 from whylight.explaining.explain import explain
 from whylight.models.load import load
-from whylight.run.one import gold_index
+from whylight.run.bench import gold_index
 from whylight.views.game import Game
 
 CHANGES = "answers the same text differently each time"

@@ -57,7 +57,7 @@ def with_rows(folder: Path, right: dict[str, Any], *, times: int) -> list[str]:
 
 def test_a_file_that_is_nobodys_would_be_seen(tmp_path: Path) -> None:
     (tmp_path / "scores").mkdir()
-    runs.write_manifest(tmp_path, "r", {})
+    runs.write_manifest(tmp_path, runs.Manifest("r", {}))
     right = kills.WORKS[0].read(tmp_path)
     tables.write(tmp_path / "scores" / "00000000-0123456789ab.parquet", [], tables.SCORES)
     assert list(kills.differences(kills.WORKS[0], tmp_path, right)) == ["files: 0 rows lost, 0 doubled, 1 others"]

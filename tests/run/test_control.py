@@ -12,7 +12,7 @@ import whylight as wl
 from whylight.core.errors import InputError, SettingError
 from whylight.core.registry import METRICS
 from whylight.report.run_page import run_page
-from whylight.run.control import Control, best_values, candidates, noise_size
+from whylight.run.control import Control, best_value, candidates, noise_size
 
 WORTH = {"good": 1.0, "bad": -1.5, "dull": -0.5, "gripping": 2.0, "film": 0.1, "plot": -0.2}
 TEXTS = ["good gripping film dull plot", "bad dull film good plot again", "gripping plot bad film this time"]
@@ -76,7 +76,7 @@ def test_a_map_without_a_value_is_not_the_best(name: str, first: float) -> None:
     spec = METRICS[name]
     values = iter([first, 0.2, np.nan, 0.1])
     counted = replace(spec, function=lambda *_args: np.asarray([next(values)]))
-    ((_, _, _, best),) = best_values([None] * 4, {"mask": None}, [(counted, {})])  # type: ignore[list-item, dict-item]
+    best = best_value([None] * 4, None, counted, {})  # type: ignore[list-item, arg-type]
     assert best == (np.nanmax([first, 0.2, 0.1]) if spec.facts["higher_is_better"] else 0.1)
 
 

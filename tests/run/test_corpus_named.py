@@ -77,7 +77,7 @@ def test_named_metrics_are_the_table_over_all_words_and_no_rows_of_scores(
     assert {record["metric"] for record in found.records()} == {"corpus_auprc", "micro_f1"}
     again = wl.evaluate(classifier, data, **question, settings=settings)  # all of it from the folder
     assert again.corpus == found.corpus
-    with pytest.raises(InputError, match=r"settings \(metrics\)"):
+    with pytest.raises(InputError, match=r"settings \(corpus_auprc\.published\); name another folder\.$"):
         wl.evaluate(classifier, data, **question)
 
 

@@ -133,13 +133,11 @@ def test_metrics_can_be_taken_under_several_removers(data: Dataset, tmp_path: Pa
     assert {row["remover"] for row in rows if row["metric"] == "comprehensiveness"} == {"delete", "mask"}
 
 
-def test_a_folder_holds_one_question(classifier: Any, data: Dataset, tmp_path: Path) -> None:
+def test_parts_know_whose_they_are(classifier: Any, data: Dataset, tmp_path: Path) -> None:
     wl.evaluate(classifier, data, methods=["occlusion"], metrics=["iou"], out=tmp_path)
-    for missing in (None, "manifest.json"):  # parts know whose they are, too
-        if missing is not None:
-            (tmp_path / missing).unlink()
-        with pytest.raises(InputError, match="holds another run"):
-            wl.evaluate(classifier, data, methods=["lime"], metrics=["iou"], out=tmp_path)
+    (tmp_path / "manifest.json").unlink()  # nobody can tell which settings there are
+    with pytest.raises(InputError, match="holds another run"):
+        wl.evaluate(classifier, data, methods=["lime"], metrics=["iou"], out=tmp_path)
 
 
 def test_boundaries_are_tuned_on_other_texts(classifier: Any, data: Dataset) -> None:

@@ -178,7 +178,7 @@ def test_a_run_of_a_later_version_is_refused(tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / runs.MANIFEST).read_text(encoding="utf-8"))
     (tmp_path / runs.MANIFEST).write_text(json.dumps(manifest | {"form": runs.FORM + 1}), encoding="utf-8")
     for ask in (evaluate, run_page):
-        with pytest.raises(InputError, match=r"of a later version of whylight \(form 3\); update whylight\.$"):
+        with pytest.raises(InputError, match=r"of a later version of whylight \(form 4\); update whylight\.$"):
             ask(tmp_path)
 
 

@@ -100,8 +100,8 @@ def test_a_run_is_not_answered_from_other_data_or_settings(model: Any, tmp_path:
         with pytest.raises(InputError, match="holds another run, differing in data; name another folder"):
             evaluate(clf, corpus(change(RECORD)), tmp_path)
         assert name
-    with pytest.raises(InputError, match=r"differing in settings \(methods\)"):
-        evaluate(clf, corpus(RECORD), tmp_path, methods=["occlusion"])
+    with pytest.raises(InputError, match=r"differing in settings \(zero_non_alphanumeric\); name another folder\.$"):
+        evaluate(clf, corpus(RECORD), tmp_path, zero_non_alphanumeric=True)
     with pytest.raises(InputError, match=r"differing in data and settings \(unit\)"):
         evaluate(clf, corpus(OTHERS["id"](RECORD)), tmp_path, options=wl.Options(unit="token"))
 

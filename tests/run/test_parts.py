@@ -36,11 +36,12 @@ def remembering(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write each text by itself, and work on none twice: what is tried is the writing."""
     real, known = module.work_together, {}
 
-    def work(classifier: Any, records: Any, plan: Any, *, run: str) -> Any:
-        (record,) = records
-        if record.id not in known:
-            known[record.id] = list(real(classifier, records, plan, run=run))
-        return known[record.id]
+    def work(classifier: Any, tasks: Any, plan: Any, *, run: str) -> Any:
+        (task,) = tasks
+        key = task.record.id, task.lacking, run
+        if key not in known:
+            known[key] = list(real(classifier, tasks, plan, run=run))
+        return known[key]
 
     monkeypatch.setattr(module, "work_together", work)
     monkeypatch.setattr(book, "WRITE_EVERY", -1.0)
@@ -96,7 +97,7 @@ def test_a_kill_between_any_two_changes_of_files_loses_and_doubles_nothing(tmp_p
         tuned(out, size=4)
         assert rows(out) == right, place
         known = {
-            path for name in TABLES for path, _ in parts.stored_rows(out, runs.read(out).commits or (), name).parts
+            part.path for name in TABLES for part in parts.stored_rows(out, runs.read(out).commits or (), name).parts
         }
         assert {path for path in out.rglob("*") if path.is_file()} == {*known, out / runs.MANIFEST}, place
     assert len(finished) == 5  # kills came at every stage
@@ -243,11 +244,11 @@ def test_a_stopped_run_is_done_from_where_it_stopped(tmp_path: Path, monkeypatch
     asked: list[str] = []
     real = module.work_together
 
-    def noting(classifier: Any, records: Any, *rest: Any, **options: Any) -> Any:
-        asked.extend(record.id for record in records)
+    def noting(classifier: Any, tasks: Any, *rest: Any, **options: Any) -> Any:
+        asked.extend(task.record.id for task in tasks)
         if len(asked) == 4:
             raise RuntimeError("no more")
-        return real(classifier, records, *rest, **options)
+        return real(classifier, tasks, *rest, **options)
 
     monkeypatch.setattr(module, "work_together", noting)
     with pytest.raises(RuntimeError):

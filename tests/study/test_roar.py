@@ -121,13 +121,17 @@ def test_only_receipts_are_kept_and_a_stopped_study_trains_and_explains_nothing_
     assert [path.name for path in folder.iterdir()] == ["training.json"]
 
 
-def test_more_shares_and_seeds_go_on_in_the_same_folder_and_explanations_serve_others(
+def test_more_methods_shares_and_seeds_go_on_in_the_same_folder_and_explanations_serve_others(
     run: Callable[..., Roar], trainings: Trainings, tmp_path: Path
 ) -> None:
     first = run()
     more = run(shares=[0.1, 0.2], seeds=[0, 1])
     assert len(trainings.calls) == len(more.rows) == 2 + 4 * 2
     assert set(first.rows) < set(more.rows)
+    assert run() == first
+    wider = run(methods=["kernel_shap", "occlusion"])
+    assert len(trainings.calls) == len(more.rows) + 1
+    assert set(first.rows) < set(wider.rows)
     assert run() == first
     shutil.copytree(tmp_path / "out" / "explained", tmp_path / "other" / "explained")
     rule = Rule()
@@ -145,7 +149,7 @@ def test_the_folder_of_another_study_is_refused_by_what_differs(
         (r"another study, differing in settings \(epochs, patience\)", {"epochs": 1}),
         (r"another study, differing in weights", {"encoder": other}),
         (r"another study, differing in .*settings \(remover, remover_settings\)", infilled()),
-        (r"explained/train' holds another run, differing in settings \(methods\)", {"methods": ["lime"]}),
+        (r"explained/train' holds another run, differing in settings \(random\.seed\)", {"settings": {"seed": 1}}),
         (r"explained/train' holds another run, differing in data", {"data": fewer}),
         (r"explained/dev' holds another run, differing in data", {"dev": planted_model.texts("dev", 4)}),
         (r"explained/train' holds another run, differing in callable name", {"classifier": ruled(name="rule 2")}),

@@ -7,9 +7,10 @@ depend on how many texts there are.
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from whylight.core.errors import InputError
@@ -17,9 +18,12 @@ from whylight.core.identity import Identity
 from whylight.core.memory import peak_megabytes
 from whylight.data.dataset import Dataset, Record
 from whylight.run.evaluation import Evaluation
-from whylight.run.one import Done
-from whylight.store import files, parts, runs
-from whylight.store.parts import Commit, Page
+from whylight.run.growing import taken_up
+from whylight.run.measuring import Done
+from whylight.store import columns, files, parts, runs
+from whylight.store.columns import NOTHING, Cells, Columns, in_order
+from whylight.store.commits import Commit, held
+from whylight.store.parts import Page
 from whylight.store.tables import Row
 
 WRITE_EVERY = 20.0
@@ -35,6 +39,9 @@ class Book:
     Attributes:
         folder: Where it is written; None keeps all of it in memory.
         identity: Whose run it is.
+        columns: What is asked for, in the order of tables.
+        tuned: Whether boundaries are tuned.
+        run: What the folder calls its run, which may be asked for more than this one.
         commits: What is written.
         waiting: What is not written yet, in the order of the data.
         bytes_waiting: What that takes.
@@ -47,6 +54,9 @@ class Book:
 
     folder: Path | None
     identity: Identity
+    columns: Columns
+    tuned: bool
+    run: str
     commits: list[Commit] = field(default_factory=list)
     waiting: list[Page] = field(default_factory=list)
     bytes_waiting: int = 0
@@ -57,32 +67,40 @@ class Book:
     written: float = field(default_factory=time.monotonic)
 
     @property
-    def run(self) -> str:
-        """The name of the run."""
-        return self.identity.name
-
-    @property
     def tuning(self) -> Sequence[Row]:
         """Explanations of the tuning texts."""
         self.write()
         return self._table("tuning")
 
-    def missing(self, data: Dataset, *, tuning: bool = False) -> list[tuple[int, Record]]:
-        """Return the texts that are not done yet, with their places in the data."""
-        done = {number for one in self.commits if one.tuning is tuning for number in one.numbers}
-        return [(number, record) for number, record in enumerate(data) if number not in done]
+    def missing(self, data: Dataset, asked: Cells, *, tuning: bool = False) -> dict[int, Cells]:
+        """Return the cells that texts lack of those that are asked for, by their places in the data."""
+        known = held(self.commits, tuning=tuning)
+        lacking = ((number, _without(asked, known.get(number) or NOTHING)) for number in range(len(data)))
+        return {number: cells for number, cells in lacking if cells}
 
-    def add(self, number: int, record: Record, done: Done, *, tuning: bool = False) -> None:
+    def recalling(self, missing: Collection[int], *, tuning: bool = False) -> Callable[[int], list[Row]]:
+        """Return what gives the rows of explanations that a text has; texts are asked for in the order of the data."""
+        if self.folder is None:
+            return lambda _: []
+        known = held(self.commits, tuning=tuning)
+        partly = {number for number in missing if known.get(number)}
+        rows = parts.stored_rows(self.folder, self.commits, "tuning" if tuning else "explanations").texts(partly)
+        return lambda number: next((own for place, own in rows if place == number), []) if number in partly else []
+
+    def add(self, number: int, record: Record, done: Done, *, holds: Cells, tuning: bool = False) -> None:
         """Keep what one text gave.
 
         Args:
             number: Its place in the data.
             record: The text.
             done: What it gave.
+            holds: The cells that this fills.
             tuning: Whether it is one that boundaries are tuned on; only explanations of these are kept.
         """
         tables = {"explanations": done.explanations, "scores": done.scores, "curves": done.curves}
         tables = {"tuning": done.explanations} if tuning else tables
+        ranks = self.columns.ranks()
+        tables = {name: in_order(name, own, ranks) for name, own in tables.items()}
         if self.folder is None:
             self.rows_run += done.rows_run
             for name, own in tables.items():
@@ -92,7 +110,7 @@ class Book:
         text: Row = {"run": self.run, "number": number, "example_id": record.id, "tuning": tuning}
         text |= {"rows_run": done.rows_run, "seconds": now - self.last, "peak_megabytes": peak_megabytes()}
         self.last = now
-        self._wait(parts.page_of(text, tables))
+        self._wait(parts.page_of({**text, "holds": columns.written(holds)}, tables))
 
     def _wait(self, page: Page) -> None:
         if self.waiting and not page.follows(self.waiting[-1]):
@@ -131,19 +149,28 @@ class Book:
     def _table(self, name: str) -> Sequence[Row]:
         if self.folder is None:
             return self.rows[name]
-        return parts.stored_rows(self.folder, sorted(self.commits, key=lambda one: one.stem), name)
+        known = [] if name == "tuning" and not self.tuned else self.commits
+        return parts.stored_rows(self.folder, known, name, ranks=self.columns.ranks(), run=self.identity.name)
+
+
+@lru_cache(maxsize=1024)
+def _without(cells: Cells, others: Cells) -> Cells:
+    return cells - others
 
 
 @contextmanager
-def opened(folder: Path | None, identity: Identity, data: Dataset, tune: Dataset | None) -> Iterator[Book]:
-    """Start a run, or go on with one of the same question; whatever ends the block, what was done is written."""
+def opened(
+    folder: Path | None, identity: Identity, asked: Columns, data: Dataset, tune: Dataset | None
+) -> Iterator[Book]:
+    """Start a run, or go on with one that this may be a part of; whatever ends the block, what was done is written."""
     for own in (data, *([] if tune is None else [tune])):
         _check_ids(own)
     if folder is None:
-        yield Book(folder, identity)
+        yield Book(folder, identity, asked, tune is not None, identity.name)
         return
     with files.claimed(folder):
-        book = Book(folder, identity, _taken_up(folder, identity))
+        run, commits = taken_up(folder, identity, asked)
+        book = Book(folder, identity, asked, tune is not None, run, commits)
         try:
             yield book
         except KeyboardInterrupt:
@@ -160,20 +187,3 @@ def _check_ids(data: Dataset) -> None:
     twice = [name for name, count in Counter(record.id for record in data).items() if count > 1]
     if twice:
         raise InputError(f"two records of '{data.name}' ({data.split}) have the id '{twice[0]}'; make ids unique.")
-
-
-def _taken_up(folder: Path, identity: Identity) -> list[Commit]:
-    """Return what an earlier call has done, and remove what it left undone; another run's folder is refused."""
-    stored = runs.read(folder)
-    if stored.runs - {identity.name}:
-        raise identity.refusal(folder, None if stored.about is None else stored.about.asked, kind="run")
-    if stored.commits is None:
-        raise InputError(
-            f"'{folder}' holds a run in the form of an earlier version, which is read (`whylight report`, "
-            "`whylight compare`) but not continued; name another folder."
-        )
-    parts.check_parts(folder, stored.commits)
-    parts.tidy(folder, stored.commits)
-    if stored.about is None:  # before the work, so that a folder that cannot be written in is known at once
-        runs.write_manifest(folder, identity.name, identity.asked)
-    return list(stored.commits)

@@ -8,7 +8,7 @@ Reference: the objection is our own, to Barkan et al. 2024. Cost: n times the pa
 """
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -100,12 +100,8 @@ def controlled(one: Explanation, control: Control) -> Explanation:
     return replace(one, provenance=receipt)
 
 
-def best_values(
-    maps: Sequence[Explanation], games: Mapping[str, Game], metrics: Sequence[tuple[Spec, Settings]]
-) -> Iterator[tuple[Spec, Settings, str, float]]:
-    """Yield the best value of each metric under each remover, over maps of one target."""
-    for remover, game in games.items():
-        for spec, settings in metrics:
-            values = [float(spec.function(one, game, **settings)[0]) for one in maps]
-            best = np.fmax if spec.facts["higher_is_better"] else np.fmin  # a map without a value is not chosen
-            yield spec, settings, remover, float(best.reduce(values))
+def best_value(maps: Sequence[Explanation], game: Game, spec: Spec, settings: Settings) -> float:
+    """Return the best value of a metric over maps of one target."""
+    values = [float(spec.function(one, game, **settings)[0]) for one in maps]
+    best = np.fmax if spec.facts["higher_is_better"] else np.fmin  # a map without a value is not chosen
+    return float(best.reduce(values))

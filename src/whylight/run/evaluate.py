@@ -1,8 +1,8 @@
 """Evaluating methods on a data set: `wl.evaluate` and `whylight evaluate`.
 
 Texts are worked on one after the other; what they gave is written every few seconds, so that a killed run can be taken
-up where it stopped, and what was done can be read. A folder holds one question: one content of data and model, one
-choice of settings.
+up where it stopped, and what was done can be read. A folder holds one content of data and model and one choice of
+options. Methods, metrics and metric removers are columns: a call adds those that a folder lacks, and reads the others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,14 @@ from whylight.data.dataset import Dataset, named
 from whylight.explaining.bar import progress_bar
 from whylight.explaining.explain import groups_of
 from whylight.explaining.options import Options
+from whylight.run.bench import Task, gold_index
 from whylight.run.book import Book, opened
 from whylight.run.control import Control
 from whylight.run.corpus import boundaries_of
 from whylight.run.evaluation import Evaluation
-from whylight.run.one import gold_index, work_together
+from whylight.run.one import work_together
 from whylight.run.plan import Plan, make_plan
+from whylight.store.columns import NOTHING
 from whylight.views.classifier import Classifier
 
 TARGETS = ("predicted", "gold")
@@ -82,8 +84,9 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
             (`"best-of=10,tau=0.9"`: how alike they are), for comparison with a method that picks its map by a metric.
         metric_model: Measure faithfulness on this classifier instead: a copy of the explained one that was fine-tuned
             on texts with gaps (`random_masking`) knows what it is asked about. Its labels must be the same.
-        out: Folder for the tables; a run that was stopped resumes from there. A callable then needs its `identity`.
-            Rows are then not kept in memory, but read from the folder, one part at a time, whenever they are asked for.
+        out: Folder for the tables; a run that was stopped resumes from there, and methods, metrics or metric removers
+            that it lacks are added to it: nothing that is there is computed again. A callable then needs its
+            `identity`. Rows are not kept in memory, but read from the folder whenever they are asked for.
         progress: Show a progress bar, and announce what takes minutes.
         budget: Seconds; a run that takes longer, by an estimate from its first batches, is refused.
         max_memory: Memory that the process may take, e.g. `"4GB"`; a run that takes more is refused.
@@ -131,7 +134,8 @@ def answer(
         control=question.control,
         metric_model=question.metric_model,
     )
-    with opened(out, _identity(classifier, data, tune, plan, kept=out is not None), data, tune) as book:
+    identity = _identity(classifier, data, tune, plan, kept=out is not None)
+    with opened(out, identity, plan.columns, data, tune) as book:
         if tune is not None:
             _fill(book, classifier, tune, replace(plan, metrics=()), progress=progress, tuning=True)
             plan = replace(plan, boundaries=boundaries_of(book.tuning, plan.scalings))
@@ -142,22 +146,24 @@ def answer(
 def _fill(
     book: Book, classifier: Classifier, data: Dataset, plan: Plan, *, progress: bool, tuning: bool = False
 ) -> None:
-    """Work on the texts that a book lacks.
+    """Work on what a book lacks.
 
     Where a method takes several texts at once, these are the same ones however often a run was stopped, because a
     common batch shows in the last digits: what lacks a part of such a block has all of it worked on again.
     """
-    missing = dict(book.missing(data, tuning=tuning))
+    missing = book.missing(data, plan.columns.cells, tuning=tuning)
+    recalled = book.recalling(missing, tuning=tuning)
     sizes = [record.example.size for record in data]
     blocks = [own for own in groups_of(sizes, plan.methods) if any(number in missing for number in own)]
     work = [("", sum(sizes[number] for number in own)) for own in blocks]
     with progress_bar(len(blocks), shown=progress, plan=work) as step:
         for own in blocks:
             step("tuning" if tuning else "evaluating")
-            done = work_together(classifier, [data[number] for number in own], plan, run=book.run)
+            tasks = [Task(data[number], missing.get(number, NOTHING), recalled(number)) for number in own]
+            done = work_together(classifier, tasks, plan, run=book.run)
             for number, one in zip(own, done, strict=True):
                 if number in missing:
-                    book.add(number, data[number], one, tuning=tuning)
+                    book.add(number, data[number], one, holds=missing[number], tuning=tuning)
 
 
 def _options(question: Question) -> Options:
@@ -196,6 +202,7 @@ def _check_labelled(*several: Dataset) -> None:
 def _identity(classifier: Classifier, data: Dataset, tune: Dataset | None, plan: Plan, *, kept: bool) -> Identity:
     """Say whose results these will be; only where they are kept must the model be known by more than its name."""
     contents: dict[str, str] = {}
+    given: dict[str, str] = {}
     if kept:
         known = classifier.contents()
         if known is None:
@@ -203,11 +210,11 @@ def _identity(classifier: Classifier, data: Dataset, tune: Dataset | None, plan:
                 "a folder must know whose results it holds, and a callable has no weights to be known by: name it, "
                 "e.g. wl.load(function, labels=[...], identity='my-rule-v1'), and rename it whenever it changes."
             )
-        contents = {**known, "data": data.fingerprint(), **_given_contents(plan), **plan.contents}
-        contents |= {} if tune is None else {"tuning data": tune.fingerprint()}
-        contents |= _metric_model_contents(plan)
+        contents = {**known, "data": data.fingerprint(), **_metric_model_contents(plan)}
+        given = {**_given_contents(plan), **plan.contents}
+        given |= {} if tune is None else {"tuning data": tune.fingerprint()}
     names = {"model": classifier.identity, "data": data.described(), "tune": tune.described() if tune else None}
-    return Identity(contents=contents, settings=plan.asked, names=names)
+    return Identity(contents=contents, settings=plan.common, names=names, columns=plan.named, given=given)
 
 
 def _metric_model_contents(plan: Plan) -> dict[str, str]:

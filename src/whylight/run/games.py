@@ -8,10 +8,13 @@ import numpy as np
 from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import SettingError
 from whylight.core.explanation import Explanation
+from whylight.core.inputs import Settings
 from whylight.core.labels import Target
+from whylight.core.registry import Spec
 from whylight.explaining import provide
 from whylight.explaining.case import Case, open_case
 from whylight.run.plan import Plan
+from whylight.store.columns import Cells
 from whylight.views.classifier import Request
 from whylight.views.game import BLOCK_BYTES, Game
 
@@ -21,7 +24,10 @@ HALF = 0.5
 
 def only(explanation: Explanation, target: Target) -> Explanation:
     """Return the part of an explanation that is about one target."""
-    return replace(explanation, targets=(target,), scores=explanation.row(target)[None])
+    receipt = explanation.provenance
+    if receipt.completeness_gap is not None:
+        receipt = replace(receipt, completeness_gap=(receipt.completeness_gap[explanation.targets.index(target)],))
+    return replace(explanation, targets=(target,), scores=explanation.row(target)[None], provenance=receipt)
 
 
 def asked_case(case: Case, plan: Plan) -> Case:
@@ -34,25 +40,40 @@ def asked_case(case: Case, plan: Plan) -> Case:
     return other
 
 
-def games_of(case: Case, plan: Plan, target: Target) -> dict[str, Game]:
-    """Return the game of a target under each remover."""
-    return {one.called: provide.game(case, Request((target,), plan.space), one) for one in plan.removals}
+def games_of(case: Case, plan: Plan, target: Target, lacking: Cells) -> dict[str, Game]:
+    """Return the game of a target under each remover that something lacks a value of."""
+    names = {remover for _, (_, _, remover) in lacking}
+    removals = [one for one in plan.removals if one.called in names]
+    return {one.called: provide.game(case, Request((target,), plan.space), one) for one in removals}
 
 
-def ask_at_once(explained: Sequence[Explanation], games: dict[Target, dict[str, Game]], plan: Plan) -> None:
-    """Find out what all metrics will ask of each game, and ask it in one go: large batches run faster.
+def measures_on(plan: Plan, lacking: Cells, method: str, remover: str) -> list[tuple[Spec, Settings]]:
+    """Return the metrics of a game that a method lacks under a remover."""
+    return [one for one in plan.metrics_on(Game) if (method, ("scores", one[0].name, remover)) in lacking]
+
+
+def ask_at_once(
+    maps: Sequence[tuple[str, Explanation]], games: dict[Target, dict[str, Game]], plan: Plan, lacking: Cells
+) -> None:
+    """Find out what metrics will ask of each game, and ask it in one go: large batches run faster.
 
     Metrics are tried on a game that writes down what it is asked. What a metric would ask only after some answer is
     asked when it is measured; one that searches would ask for what nobody needs.
+
+    Args:
+        maps: Explanations of one target each, and what tables call the method that a metric of them stands for.
+        games: The games of each target.
+        plan: What is asked.
+        lacking: The cells that have to be filled.
     """
-    measures = [(spec, settings) for spec, settings in plan.metrics_on(Game) if not spec.facts["searches"]]
     for target, own in games.items():
-        for game in own.values():
+        for remover, game in own.items():
             paper, asked = _paper(game.n_features)
-            for explanation in explained:
+            for method, explanation in maps:
                 if target in explanation.targets:
-                    for spec, settings in measures:
-                        spec.function(only(explanation, target), paper, **settings)
+                    for spec, settings in measures_on(plan, lacking, method, remover):
+                        if not spec.facts["searches"]:
+                            spec.function(explanation, paper, **settings)
             if asked:
                 game(np.unique(np.concatenate(asked), axis=0))
 

@@ -1,6 +1,6 @@
 """What a run is asked to do: methods and metrics with complete settings, and what each metric needs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from whylight.core.errors import InputError, SettingError
@@ -17,7 +17,8 @@ from whylight.explaining.removing import chosen_removal, default_remover, remove
 from whylight.explaining.variants import Asked, Variant, asked_methods, variants
 from whylight.run.control import Control
 from whylight.run.corpus import Scaling, measures_of, needs_boundary, scaling_of
-from whylight.store.tables import RANDOM
+from whylight.store.columns import EXPLAINED, Columns, Measure
+from whylight.store.tables import HUMAN, RANDOM
 from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier
 from whylight.views.game import Game
@@ -62,29 +63,42 @@ class Plan:
     @property
     def scalings(self) -> list[Scaling]:
         """The ways to scale scores for which a boundary has to be tuned."""
-        every = [own for _, own in (*self.metrics, *measures_of(self.asked))]
+        every = [own for _, own in (*self.metrics, *measures_of(self.named))]
         return list(dict.fromkeys(scaling_of(own) for own in every if needs_boundary(own)))
 
     @property
-    def asked(self) -> dict[str, JsonValue]:
-        """Everything that decides what a run computes, besides its model and its data."""
-        asked: dict[str, JsonValue] = {
+    def columns(self) -> Columns:
+        """The columns of the tables, in their order."""
+        specs = [spec for spec, _ in self.metrics]
+        return columns_named(
+            [one.name for one in self.methods], specs, [one.called for one in self.removals], self.control
+        )
+
+    @property
+    def named(self) -> dict[str, dict[str, Settings]]:
+        """The settings of what has columns of its own; a run may be asked for more of these later."""
+        return {
             "methods": {one.name: dict(one.settings) for one in self.methods},
             "metrics": {spec.name: dict(own) for spec, own in (*self.metrics, *self.corpus_metrics)},
+            "removers": {one.called: dict(one.settings) for one in self.removals},
+            "own_removers": {name: dict(one) for name, one in self.options.own_removers.items()},
+        }
+
+    @property
+    def common(self) -> dict[str, JsonValue]:
+        """The settings that all columns share."""
+        asked: dict[str, JsonValue] = {
             "unit": self.options.unit,
             "long": self.options.long,
             "pieces": self.options.pieces,
             "method_score": self.options.score,
             "method_remover": self.options.remover,
             "method_remover_settings": dict(self.options.remover_settings),
-            "removers": {one.called: dict(one.settings) for one in self.removals},
             "score_space": self.space,
             "zero_non_alphanumeric": self.zero_non_alphanumeric,
         }
         # defaults are no part of it, so that folders from before there were others hold the same question
         asked |= {} if self.options.target == "predicted" else {"target": str(self.options.target)}
-        own: dict[str, JsonValue] = {name: dict(one) for name, one in self.options.own_removers.items()}
-        asked |= {"own_removers": own} if own else {}
         asked |= {} if self.metric_model is None else {"metric_model": self.metric_model.identity}
         return asked if self.control is None else {**asked, "control": self.control.asked}
 
@@ -136,6 +150,21 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
         contents={name: value for one in (*methods_by, *removals) for name, value in one.contents.items()},
         metric_model=metric_model,
     )
+
+
+def columns_named(
+    methods: Iterable[str], metrics: Sequence[Spec], removers: Sequence[str], control: Control | None
+) -> Columns:
+    """Return the columns of methods, `human` behind them, by metrics, under removers; those over a corpus have none."""
+    both = [(name,) if control is None else (name, control.name(name)) for name in methods]
+    on_game = [spec.name for spec in metrics if evidence_of(spec) is Game]
+    measures: list[Measure] = [EXPLAINED]
+    measures += [("scores", name, remover) for remover in removers for name in on_game]
+    for evidence in (Rationale, None):
+        alone = [spec for spec in metrics if evidence_of(spec) is evidence and not is_corpus_metric(spec)]
+        measures += [("scores", spec.name, None) for spec in alone]
+    measures += [("curves", None, remover) for remover in removers if on_game]
+    return Columns((*(name for own in both for name in own), HUMAN), tuple(measures))
 
 
 def evidence_of(spec: Spec) -> type | None:

@@ -7,7 +7,11 @@ data.
 
 - A part without a commit is left out by readers, and removed by the next writer. A kill leaves such parts.
 - A commit counts if every table has a part of its stem with as many rows as it lists (by the metadata of the files),
-  and no commit before it lists one of its texts. Otherwise the writer removes it, and its texts are done anew.
+  and no commit before it holds a cell of a text that it holds, too. Otherwise the writer removes it, and what it held
+  is done anew.
+
+A commit says of each text which cells it holds (`store/columns.py`). A run that is asked for more gets further commits
+of the same texts, which hold what was missing.
 
 Nothing is rewritten: time and memory per text do not depend on how many there are.
 """
@@ -15,16 +19,17 @@ Nothing is rewritten: time and memory per text do not depend on how many there a
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
-from typing import overload
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from whylight.core.errors import InputError
 from whylight.core.identity import LENGTH, digest
-from whylight.store import files, tables
+from whylight.store import columns, files, tables
+from whylight.store.columns import Cell
+from whylight.store.commits import Commit, commit_of
+from whylight.store.rows import Part, StoredRows
 from whylight.store.tables import Row
 
 SCHEMAS = {
@@ -38,31 +43,6 @@ COMMITS = "texts"
 _STEM = re.compile(rf"\d{{8,}}-[0-9a-f]{{{LENGTH}}}")
 _MEASURED = ("seconds", "rows_run", "peak_megabytes")
 """What may be another when the same text is done again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """One flush that is complete.
-
-    Attributes:
-        stem: What its files are called.
-        run: Name of the run that it is of.
-        tuning: Whether its texts are those that boundaries are tuned on.
-        numbers: Places of its texts in their data.
-        rows: How many rows each table has of it.
-        rows_run: Inputs that the model was given for it.
-        seconds: What its texts took.
-        peak_megabytes: The most memory of the process by then, where the system tells.
-    """
-
-    stem: str
-    run: str
-    tuning: bool
-    numbers: tuple[int, ...]
-    rows: Mapping[str, int]
-    rows_run: int
-    seconds: float
-    peak_megabytes: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,58 +69,11 @@ class Page:
         return (self.text["tuning"], self.text["number"]) == (other.text["tuning"], other.text["number"] + 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredRows(Sequence[Row]):
-    """The rows of one table in the order of the data, read one part at a time, as often as they are asked for."""
-
-    schema: pa.Schema
-    parts: tuple[tuple[Path, int], ...] = ()
-
-    def __len__(self) -> int:
-        return sum(count for _, count in self.parts)
-
-    def __iter__(self) -> Iterator[Row]:
-        for path, count in self.parts:
-            yield from self._read(path, count)
-
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        if isinstance(index, slice):
-            places = range(len(self))[index]
-            forward = places if places.step > 0 else places[::-1]
-            found = list(islice(self, forward.start, forward.stop, forward.step))
-            return found if places.step > 0 else found[::-1]
-        place = range(len(self))[index]
-        for path, count in self.parts:
-            if place < count:
-                return self._read(path, count)[place]
-            place -= count
-        raise IndexError(index)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sequence) or isinstance(other, str | bytes):
-            return NotImplemented
-        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
-
-    __hash__ = None  # type: ignore[assignment]  # rows are mutable
-
-    def _read(self, path: Path, count: int) -> list[Row]:
-        rows: list[Row] = tables.read_table(path, self.schema).to_pylist()
-        if len(rows) != count:
-            raise InputError(f"'{path}' has {len(rows)} rows, and had {count}; something else writes in the folder.")
-        return rows
-
-
 def page_of(text: Row, rows: Mapping[str, Sequence[Row]]) -> Page:
     """Return what one text gave, ready to be written.
 
     Args:
-        text: What is known of the text: `run`, `number`, `example_id`, `tuning` and what it cost.
+        text: What is known of the text: `run`, `number`, `example_id`, `tuning`, `holds` and what it cost.
         rows: Its rows, by table.
     """
     lasting = [{**row, **dict.fromkeys(_MEASURED)} for row in (text, *chain.from_iterable(rows.values()))]
@@ -163,34 +96,54 @@ def write_parts(folder: Path, pages: Sequence[Page]) -> Commit:
         if own:
             _write_part(folder / name, stem, pa.Table.from_batches(own, schema=schema).combine_chunks())
     _write_part(folder / COMMITS, stem, texts)
-    return _commit(stem, texts)
+    return commit_of(_path(folder / COMMITS, stem), texts)
 
 
-def commits(folder: Path) -> list[Commit]:
-    """Return the commits of a folder that count, in the order of their names.
+def listed(folder: Path) -> list[Commit]:
+    """Return the commits of a folder that have all of their rows, in the order of their names.
 
     Raises:
         InputError: A file cannot be read.
     """
     there = {name: _parts(folder / name) for name in SCHEMAS}
-    seen: set[tuple[bool, int]] = set()
-    found = []
-    for stem, path in sorted(_parts(folder / COMMITS).items()):
-        one = _commit(stem, tables.read_table(path, tables.TEXTS))
-        own = {(one.tuning, number) for number in one.numbers}
-        if _is_whole(one, there) and not own & seen:
-            seen |= own
-            found.append(one)
-    return found
+    known = _parts(folder / COMMITS).items()
+    found = (commit_of(path, tables.read_table(path, tables.TEXTS, earlier=True)) for _, path in sorted(known))
+    return [one for one in found if _is_whole(one, there)]
 
 
-def stored_rows(folder: Path, known: Sequence[Commit], name: str) -> StoredRows:
-    """Return the rows that commits have of a table."""
+def stored_rows(
+    folder: Path,
+    known: Sequence[Commit],
+    name: str,
+    *,
+    ranks: Mapping[Cell, int] | None = None,
+    run: str | None = None,
+) -> StoredRows:
+    """Return the rows that commits have of a table.
+
+    Args:
+        folder: The folder.
+        known: Its commits.
+        name: The table.
+        ranks: The cells that are asked for, and their order; by default all, as they were written.
+        run: What rows shall call their run; by default what each was written under.
+    """
     if name == COMMITS:
-        sizes = [(one.stem, len(one.numbers)) for one in known]
-        return StoredRows(tables.TEXTS, tuple((_path(folder / name, stem), size) for stem, size in sizes))
-    own = [(_path(folder / name, one.stem), one.rows[name]) for one in known if one.rows[name]]
-    return StoredRows(SCHEMAS[name], tuple(own))
+        each = (Part(_path(folder / name, one.stem), one.numbers[0], (1,) * len(one.numbers)) for one in known)
+        return StoredRows(name, tables.TEXTS, tuple(each))
+    own = [
+        Part(_path(folder / name, one.stem), one.numbers[0], one.counts[name], _all_asked(one, name, ranks))
+        for one in known
+        if one.rows[name]
+    ]
+    return StoredRows(name, SCHEMAS[name], tuple(own), ranks, run)
+
+
+def _all_asked(one: Commit, name: str, ranks: Mapping[Cell, int] | None) -> bool:
+    """Say whether all rows that a commit has of a table are asked for."""
+    if ranks is None:
+        return True
+    return all(held is not None and columns.of_table(name, held) <= ranks.keys() for held in set(one.holds))
 
 
 def tidy(folder: Path, known: Sequence[Commit]) -> None:
@@ -220,8 +173,8 @@ def check_parts(folder: Path, known: Sequence[Commit]) -> None:
         InputError: One is damaged.
     """
     for name, schema in SCHEMAS.items():
-        for path, _ in stored_rows(folder, known, name).parts:
-            tables.read_table(path, schema)
+        for part in stored_rows(folder, known, name).parts:
+            tables.read_table(part.path, schema)
 
 
 def strays(folder: Path, known: Sequence[Commit]) -> Iterator[str]:
@@ -235,26 +188,6 @@ def strays(folder: Path, known: Sequence[Commit]) -> Iterator[str]:
         for stem, path in _parts(folder / name).items():
             if stem not in stems:
                 yield from map(str, pc.unique(tables.read_table(path, schema).column("run")).to_pylist())
-
-
-def _commit(stem: str, texts: pa.Table) -> Commit:
-    own: list[Row] = texts.select(["run", "tuning"]).group_by(["run", "tuning"]).aggregate([]).to_pylist()
-    if len(own) != 1:
-        raise InputError(f"the commit '{stem}' is of {len(own)} runs or kinds of texts, not of one; remove it.")
-    tuning: bool = own[0]["tuning"]
-    sums = {name: int(pc.sum(texts.column(name)).as_py()) for name in ("explanations", "scores", "curves", "rows_run")}
-    rows = {name: sums[name] for name in ("scores", "curves")}
-    rows |= {name: sums["explanations"] * (tuning is (name == "tuning")) for name in ("explanations", "tuning")}
-    return Commit(
-        stem=stem,
-        run=own[0]["run"],
-        tuning=tuning,
-        numbers=tuple(texts.column("number").to_numpy().tolist()),
-        rows=rows,
-        rows_run=sums["rows_run"],
-        seconds=pc.sum(texts.column("seconds")).as_py(),
-        peak_megabytes=pc.max(texts.column("peak_megabytes")).as_py(),
-    )
 
 
 def _is_whole(one: Commit, there: Mapping[str, Mapping[str, Path]]) -> bool:

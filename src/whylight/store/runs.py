@@ -1,28 +1,33 @@
 """A run read back from its folder: the rows of the texts that are done, and no others.
 
-`manifest.json` says whose run it is: the number of the form, the name of the run and what was asked. It is written
-once, before any work. The rest are parts (`store/parts.py`).
+`manifest.json` says whose run it is: the number of the form, the name of the run, what was asked, the columns of that
+in their order, and the names and columns of what was asked before, where a run was asked for more. It is written before
+any work, and anew before more is added. The rest are parts (`store/parts.py`).
 
-Earlier versions had one file per table, and `runs.parquet` with one row, written last: a text is done if it is listed
-there and every table has as many rows of it as are listed. Version 0.1 did not list them. Such folders are read, not
-written in.
+Readers get the columns that every text has of which there is anything: what was added to some texts, and then stopped,
+is left out, so that all figures are of the same texts.
+
+The form 2 had no columns: all that was asked of a text came at once. Versions before it had one file per table, and
+`runs.parquet` with one row, written last: a text is done if it is listed there and every table has as many rows of it
+as are listed. Version 0.1 did not list them. Folders with one file per table are read, not written in.
 """
 
 import json
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from whylight.core.errors import InputError
 from whylight.core.inputs import JsonValue
-from whylight.store import files, parts, tables
+from whylight.store import columns, files, parts, tables
+from whylight.store.columns import NOTHING, Cell, Cells, Columns
+from whylight.store.commits import Commit, counting, held
 from whylight.store.explanations import upgraded
-from whylight.store.parts import Commit
 from whylight.store.tables import Row
 
 MANIFEST = "manifest.json"
-FORM = 2
+FORM = 3
 """The form that is written; the one with a file per table is 1."""
 EARLIER = "runs.parquet"
 
@@ -47,6 +52,23 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
+class Manifest:
+    """Whose run a folder holds.
+
+    Attributes:
+        run: The run's name.
+        asked: The question, all that was asked of the folder; None where that cannot be read.
+        columns: The columns of it; None where it is of a version that did not say them.
+        earlier: The cells of what was asked before, by the name that the run had then.
+    """
+
+    run: str
+    asked: dict[str, JsonValue] | None
+    columns: Columns | None = None
+    earlier: Mapping[str, Cells] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Stored:
     """A run in a folder.
 
@@ -56,8 +78,9 @@ class Stored:
         scores: Likewise.
         curves: Likewise.
         tuning: Explanations of the tuning texts that are done.
-        runs: Names of all runs that something is of; one, unless files were mixed.
-        commits: What is complete; None in a folder of an earlier version.
+        runs: Names of all runs that something is of.
+        commits: What is complete; None in a folder with one file per table.
+        manifest: Whose run it is, where there is a file that says so.
     """
 
     about: About | None
@@ -67,6 +90,7 @@ class Stored:
     tuning: Sequence[Row]
     runs: frozenset[str]
     commits: tuple[Commit, ...] | None
+    manifest: Manifest | None = None
 
 
 def read(folder: Path) -> Stored:
@@ -81,22 +105,40 @@ def read(folder: Path) -> Stored:
         )
     if earlier:
         return _earlier(folder)
-    known = tuple(parts.commits(folder))
+    there = parts.listed(folder)  # before the manifest, which is written before what it speaks of
     manifest = _manifest(folder)
-    names = {one.run for one in known} | (set(parts.strays(folder, known)) if manifest is None else {manifest[0]})
-    explanations, scores, curves, tuning = (parts.stored_rows(folder, known, name) for name in parts.SCHEMAS)
-    about = None if manifest is None else about_of(*manifest, known)
-    return Stored(about, explanations, scores, curves, tuning, frozenset(names), known)
+    known = tuple(counting(there, {} if manifest is None else manifest.earlier))
+    names = {one.run for one in known}
+    names |= set(parts.strays(folder, known)) if manifest is None else {manifest.run}
+    shown = [_shown(known, manifest, tuning=tuning) for tuning in (False, True)]
+    run = None if manifest is None else manifest.run
+    explanations, scores, curves, tuning = (
+        parts.stored_rows(folder, known, name, ranks=shown[name == "tuning"], run=run) for name in parts.SCHEMAS
+    )
+    about = None if manifest is None else about_of(manifest.run, manifest.asked, known)
+    return Stored(about, explanations, scores, curves, tuning, frozenset(names), known, manifest)
 
 
-def write_manifest(folder: Path, run: str, asked: dict[str, JsonValue]) -> None:
+def _shown(known: Sequence[Commit], manifest: Manifest | None, *, tuning: bool) -> dict[Cell, int] | None:
+    """Return the order of the cells that all texts have; None where nobody says what there is."""
+    if manifest is None or manifest.columns is None:
+        return None
+    every = {cells for cells in held(known, tuning=tuning).values() if cells is not None}
+    return manifest.columns.ranks(frozenset.intersection(*every) if every else NOTHING)
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write whose run a folder holds.
 
     Raises:
         InputError: It cannot be written there.
     """
-    content = json.dumps({"form": FORM, "run": run, "asked": asked}, indent=1, sort_keys=True)
-    files.write(folder / MANIFEST, content.encode())
+    content: dict[str, object] = {"form": FORM, "run": manifest.run, "asked": manifest.asked}
+    if manifest.columns is not None:
+        content |= {"columns": manifest.columns.to_json()}
+    if manifest.earlier:
+        content |= {"earlier": {name: columns.written(cells) for name, cells in manifest.earlier.items()}}
+    files.write(folder / MANIFEST, json.dumps(content, indent=1, sort_keys=True).encode())
 
 
 def about_of(run: str, asked: dict[str, JsonValue] | None, known: Sequence[Commit]) -> About:
@@ -107,23 +149,29 @@ def about_of(run: str, asked: dict[str, JsonValue] | None, known: Sequence[Commi
     )
 
 
-def _manifest(folder: Path) -> tuple[str, dict[str, JsonValue] | None] | None:
-    """Return the run that a folder holds and what was asked, if it says so."""
+def _manifest(folder: Path) -> Manifest | None:
+    """Return whose run a folder holds, if it says so."""
     path = folder / MANIFEST
     with files.said(path, doing="read"):
         if not path.exists():
             return None
         content = path.read_bytes()
+    broken = InputError(f"'{path}' is damaged or not of a run; remove it, and evaluate again.")
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
-        found = None
+        raise broken from None
     if not isinstance(found, dict) or not isinstance(found.get("run"), str) or not isinstance(found.get("form"), int):
-        raise InputError(f"'{path}' is damaged or not of a run; remove it, and evaluate again.")
+        raise broken
     if found["form"] > FORM:
         raise InputError(f"'{path}' is of a later version of whylight (form {found['form']}); update whylight.")
-    asked = found.get("asked")
-    return found["run"], asked if isinstance(asked, dict) else None
+    asked, said = found.get("asked"), found.get("columns")
+    try:
+        own = None if said is None else Columns.from_json(said)
+        earlier = {name: columns.read(cells) for name, cells in found.get("earlier", {}).items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise broken from None
+    return Manifest(found["run"], asked if isinstance(asked, dict) else None, own, earlier)
 
 
 def _earlier(folder: Path) -> Stored:

@@ -101,8 +101,10 @@ _TEXT_FIELDS: list[tuple[str, pa.DataType]] = [
     ("rows_run", pa.int64()),
     ("seconds", pa.float64()),
     ("peak_megabytes", pa.float64()),
+    ("holds", pa.string()),
 ]
-"""The same, one row per text: its place in the data, the time since the text before it, and the most memory so far."""
+"""The same, one row per text: its place in the data, the time since the text before it, the most memory so far, and
+which cells its rows are (`store/columns.py`); a text of a run that was asked for more later has several rows."""
 _RUN_FIELDS: list[tuple[str, pa.DataType]] = [
     ("run", pa.string()),
     ("asked", pa.string()),
@@ -117,14 +119,14 @@ EXPLANATIONS, SCORES, CURVES, TEXTS, RUNS = (
 
 _ABSENT = {
     *("text", "pair", "input", "remover", "remover_settings", "score_space", "correct", "completeness_gap"),
-    *("value", "peak_megabytes", "done", "notes"),
+    *("value", "peak_megabytes", "done", "notes", "holds"),
 }
 """Columns in which a value may be missing."""
 _ADDED = {
     *("done", "kind", "input", "model", "remover_settings", "prediction", "probabilities", "places"),
-    "completeness_gap",
+    *("completeness_gap", "holds"),
 }
-"""Columns that tables of version 0.1 lack."""
+"""Columns that tables of earlier versions lack."""
 
 
 def write(path: Path, rows: Sequence[Row], schema: pa.Schema) -> None:
@@ -177,9 +179,9 @@ def read_table(path: Path, schema: pa.Schema, *, earlier: bool = False) -> pa.Ta
         table = pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
         fault = _fault(table, schema, earlier=earlier) or _uneven(table)
     except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:  # whatever damage leads to
-        raise _damaged(path, _first_line(error)) from None
+        raise damaged(path, _first_line(error)) from None
     if fault:
-        raise _damaged(path, fault)
+        raise damaged(path, fault)
     return table
 
 
@@ -193,10 +195,11 @@ def row_count(path: Path) -> int:
         try:
             return int(pq.read_metadata(file).num_rows)
         except (pa.ArrowException, ValueError, OverflowError, MemoryError) as error:
-            raise _damaged(path, _first_line(error)) from None
+            raise damaged(path, _first_line(error)) from None
 
 
-def _damaged(path: Path, fault: str) -> InputError:
+def damaged(path: Path, fault: str) -> InputError:
+    """Build the one sentence about a table that is no table."""
     return InputError(f"'{path}' is damaged or not a table of a run ({fault}); remove it, and evaluate again.")
 
 

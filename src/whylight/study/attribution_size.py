@@ -18,7 +18,7 @@ from whylight.core.arrays import Bools, Floats
 from whylight.data.dataset import Record
 from whylight.explaining.case import Case
 from whylight.metrics._plausibility import non_negative, scaled
-from whylight.run.one import gold_index
+from whylight.run.bench import gold_index
 from whylight.study.figures import FigureTable, Place, finite_mean
 from whylight.study.subject import Subject
 

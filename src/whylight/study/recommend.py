@@ -29,8 +29,9 @@ from whylight.explaining.case import Case
 from whylight.explaining.compatible import compatible
 from whylight.explaining.options import Options
 from whylight.explaining.receipts import explain_case
+from whylight.run.bench import open_bench
 from whylight.run.compare import FEWEST_TEXTS, Standing, compare_rows, select
-from whylight.run.one import open_bench, work
+from whylight.run.one import work
 from whylight.run.plan import Plan, make_plan
 from whylight.run.summary import Line, Summary, summarise
 from whylight.store.tables import HUMAN, RANDOM, Row

@@ -21,7 +21,7 @@ from whylight.explaining.case import Case, open_case
 from whylight.explaining.options import Options
 from whylight.explaining.receipts import explain_case
 from whylight.explaining.removing import chosen_removal
-from whylight.run.one import gold_index
+from whylight.run.bench import gold_index
 from whylight.study.figures import FigureTable, Place
 from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier
