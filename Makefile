@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 DATA ?= ../shared/data
 
-.PHONY: demo test test-slow campaign lint format docs bench findings model mlm clean
+.PHONY: demo test test-slow test-docs tasks campaign lint format docs bench findings model mlm clean
 
 demo: $(INSTALLED)  ## explain a few reviews, print them and write demo.html
 	$(BIN)/python examples/demo.py
@@ -17,6 +17,9 @@ test: lint  ## everything that must pass before a change lands
 
 test-slow: $(INSTALLED)  ## the tests that take minutes
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+test-docs: $(VENV)/.installed-docs  ## the notebooks, the examples of guides and docstrings
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -m docs tests/docs
 
 campaign: $(INSTALLED)  ## every promise tried on many random and hostile inputs; up to an hour
 	$(BIN)/python campaign/run.py --jobs $(WORKERS)
@@ -36,6 +39,9 @@ docs: $(VENV)/.installed-docs  ## build the documentation into build/docs; its n
 
 bench: $(VENV)/.installed-bench  ## speed and accuracy beside Captum, shap, shapiq and lime
 	$(BIN)/python benchmarks/run.py
+
+tasks: $(VENV)/.installed-bench  ## run and time the tasks of docs/coming_from, on a quiet machine; a stopped run resumes
+	$(BIN)/python benchmarks/tasks.py --time
 
 findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; a stopped one goes on
 	$(BIN)/python findings/planted.py

@@ -19,6 +19,19 @@ TASKS = {
     "sanity": "Check that explanations depend on the model",
 }
 """What the tasks are called."""
+RESULTS = {
+    "load": "A folder that `save_pretrained` wrote becomes something that can be explained.",
+    "explain_one": "Words, or tokens, with their scores for the predicted label.",
+    "explain_many": "One data frame for a list of texts.",
+    "all_labels": "Scores for each of five labels that do not exclude each other.",
+    "plot": "A file `why.png`, of the text explained above.",
+    "share": "A file `why.html`, of the text explained above.",
+    "long_document": "Scores for all words of a document, up to its end.",
+    "pair": "Scores for the words of both texts.",
+    "compare": "How far does the probability fall without the words that each method calls most important? A mean over texts.",
+    "sanity": "How far do explanations change when the head of the model is drawn anew, three times?",
+}
+"""What each of them is to give."""
 PEERS = {"shap": "SHAP", "captum": "Captum", "lime": "LIME"}
 COUNTERPARTS = {"shap": "kernel_shap", "captum": "integrated_gradients", "lime": "lime"}
 """The method of ours that does what each package is used for."""

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from snippets import COUNTERPARTS, FOLDER, PEERS, TASKS, Snippet
+from snippets import COUNTERPARTS, FOLDER, PEERS, RESULTS, TASKS, Snippet
 
 STORED = Path(__file__).resolve().parent / "tasks.json"
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "coming_from"
@@ -73,12 +73,14 @@ def task_sections(peer: str) -> str:
 
 def _section(task: str, title: str, peer: str) -> str:
     theirs, ours = Snippet(task, peer, peer), Snippet(task, "whylight", peer)
-    refusal = f" Not offered: {theirs.refusal}" if theirs.refusal else ""
+    name, lines = PEERS[peer], _count(theirs.lines)
+    lead = f"**{name}** does not offer it. {theirs.refusal} In {lines}:" if theirs.refusal else f"**{name}**, {lines}:"
     parts = [
         f"## {title}",
-        f"{PEERS[peer]}, {_count(theirs.lines)}.{refusal}",
+        RESULTS[task],
+        lead,
         f"```python\n{theirs.code}```",
-        f"whylight, {_count(ours.lines)}:",
+        f"**whylight**, {_count(ours.lines)}:",
         f"```python\n{ours.code}```",
     ]
     return "\n\n".join(parts)

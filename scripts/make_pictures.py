@@ -18,11 +18,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PIL import Image
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
+from small_pictures import in_few_colours
 
 import whylight as wl
 from whylight.explaining.console import Console
@@ -35,8 +35,6 @@ OFFLINE = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
-COLOURS = 256
-"""Of a picture; more are not seen."""
 
 
 @dataclass(frozen=True)
@@ -175,12 +173,6 @@ def photograph(source: Path, out: Path, *, width: int, height: int) -> None:
         command = [browser, *OFFLINE, where, size, f"--screenshot={out}", source.as_uri()]
         subprocess.run(command, check=True, capture_output=True)  # noqa: S603  a program that the caller chose
     in_few_colours(out)
-
-
-def in_few_colours(path: Path) -> None:
-    """Make a picture's file small."""
-    taken = Image.open(path).convert("RGB")
-    taken.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, kmeans=2).save(path, optimize=True)
 
 
 def main() -> None:

@@ -12,8 +12,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from make_pictures import ROOT, in_few_colours
+from small_pictures import in_few_colours
 
+ROOT = Path(__file__).resolve().parents[1]
 GALLERY = ROOT / "docs" / "gallery.md"
 DOTS_PER_INCH = 110
 _STEP = re.compile(r"```python\n(.*?)```(?:\n+```\{image\} (\S+))?", re.DOTALL)

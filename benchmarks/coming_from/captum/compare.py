@@ -1,4 +1,4 @@
-# Not offered: it has infidelity and sensitivity of tensors. The words have to be removed, and the drops averaged.
+# Not offered: It measures infidelity and sensitivity of tensors; here words have to be removed, and drops averaged.
 import json
 
 from captum.attr import FeatureAblation

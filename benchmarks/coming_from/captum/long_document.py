@@ -1,4 +1,4 @@
-# Not offered: windows have to be cut, and put together again.
+# Not offered: Windows have to be cut, and put together again.
 limit = tokenizer.model_max_length - tokenizer.num_special_tokens_to_add()
 whole = tokenizer(document, add_special_tokens=False).input_ids
 parts = [whole[start : start + limit] for start in range(0, len(whole), limit)]

@@ -1,4 +1,4 @@
-# Not offered: its pictures are of images, and `visualize_text` writes a page.
+# Not offered: Its pictures are of images, and `visualize_text` writes a page.
 import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots()

@@ -1,4 +1,4 @@
-# Not offered: there is one method and no metric. The words have to be removed, and the drops averaged.
+# Not offered: There is one method and no metric. Words have to be removed, and drops averaged.
 import json
 import random
 import re

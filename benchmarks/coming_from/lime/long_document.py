@@ -1,4 +1,4 @@
-# Not offered: what the function cannot read has no effect. It has to read windows, and put them together again.
+# Not offered: What the function cannot read has no effect. It has to read windows, and put them together again.
 def predict_long(texts):
     rows = tokenizer(texts, padding=True, truncation=True, return_overflowing_tokens=True, return_tensors="pt")
     text_of = rows.pop("overflow_to_sample_mapping")

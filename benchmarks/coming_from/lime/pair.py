@@ -1,4 +1,4 @@
-# Not offered: each text is explained while the other stays as it is.
+# Not offered: Each text is explained while the other stays as it is.
 def explain_part(part, join):
     answer = explainer.explain_instance(part, join, top_labels=1, num_features=100, num_samples=500)
     return answer.as_list(answer.top_labels[0])

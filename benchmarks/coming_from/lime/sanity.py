@@ -1,4 +1,4 @@
-# Not offered: a copy of the model has to forget, and ranks have to be correlated.
+# Not offered: A copy of the model has to forget, and ranks have to be correlated.
 import copy
 import json
 

@@ -1,2 +1,2 @@
-coder = pipeline("text-classification", model="coder", top_k=None, function_to_apply="sigmoid")
-scores = shap.Explainer(coder)([text]).values[0].T
+coder = pipeline("text-classification", model="coder", top_k=None, function_to_apply="sigmoid", batch_size=64)
+scores = shap.Explainer(coder)([text], batch_size=64).values[0].T

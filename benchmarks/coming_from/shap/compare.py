@@ -5,7 +5,7 @@ from shap.benchmark import SequentialMasker
 
 
 def area(explainer, review):
-    found = explainer([review])
+    found = explainer([review], batch_size=64)
     label = found.output_names.index(classify(review)[0][0]["label"])
     masked = SequentialMasker("remove", "positive", explainer.masker, lambda x: explainer.model(x)[:, label], [review])
     return masked(found[:, :, label], "removed").value

@@ -1,6 +1,6 @@
 import pandas as pd
 
-several = explainer(texts)
+several = explainer(texts, batch_size=64)
 rows = []
 for number, answer in enumerate(classify(texts)):
     column = several.output_names.index(answer[0]["label"])

@@ -1,10 +1,10 @@
 import numpy as np
 
 
-# Not offered: each text is explained while the other stays as it is.
+# Not offered: Each text is explained while the other stays as it is.
 def explain_part(part, join):
     masker = shap.maskers.Text(classify.tokenizer)
-    found = shap.Explainer(lambda parts: predict([join(one) for one in parts]), masker)([part])
+    found = shap.Explainer(lambda parts: predict([join(one) for one in parts]), masker)([part], batch_size=64)
     label = predict([join(part)])[0].argmax()
     return list(zip(found.data[0], found.values[0][:, label]))
 
