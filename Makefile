@@ -43,7 +43,7 @@ bench: $(VENV)/.installed-bench  ## speed and accuracy beside Captum, shap, shap
 tasks: $(VENV)/.installed-bench  ## run and time the tasks of docs/coming_from, on a quiet machine; a stopped run resumes
 	$(BIN)/python benchmarks/tasks.py --time
 
-findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; a stopped one goes on
+findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; a stopped one resumes
 	$(BIN)/python findings/planted.py
 	$(BIN)/python findings/removers.py $(DATA)/sst_trees
 	$(BIN)/python findings/decomposition.py $(DATA)
@@ -60,7 +60,7 @@ findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; 
 model: $(VENV)/.installed-model  ## train the bundled sentiment model anew
 	$(BIN)/python scripts/make_sentiment_model.py
 
-mlm: $(VENV)/.installed-model  ## train a masked language model for --remover infill; a stopped one goes on
+mlm: $(VENV)/.installed-model  ## train a masked language model for --remover infill; a stopped one resumes
 	$(BIN)/python scripts/make_mlm.py $(DATA)
 
 # torch first and by version: left to the resolver, it would bring gigabytes of GPU libraries along

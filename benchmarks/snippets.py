@@ -28,7 +28,7 @@ RESULTS = {
     "share": "A file `why.html`, of the text explained above.",
     "long_document": "Scores for all words of a document, up to its end.",
     "pair": "Scores for the words of both texts.",
-    "compare": "How far does the probability fall without the words that each method calls most important? A mean over texts.",
+    "compare": "How far does the probability fall without the top words of each method? The mean over texts.",
     "sanity": "How far do explanations change when the head of the model is drawn anew, three times?",
 }
 """What each of them is to give."""
