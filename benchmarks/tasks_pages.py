@@ -11,6 +11,12 @@ STORED = Path(__file__).resolve().parent / "tasks.json"
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "coming_from"
 STAR = r" \*"
 """Stands beside the lines that a user has to write because a package does not offer the task."""
+SECONDS = """## Seconds
+
+Each package at its usual settings, beside the method of whylight that does the same: 50 steps for integrated gradients, 500
+samples for LIME. SHAP's explainer of texts takes 500 evaluations and estimates Owen values of a tree over the tokens;
+`kernel_shap` takes 500 and estimates Shapley values of the words. Two threads of a CPU, median of three runs that took turns."""
+"""What stands above the seconds."""
 Cells = dict[str, dict[str, Any]]
 
 
@@ -50,10 +56,10 @@ def line_table() -> str:
 
 
 def second_table() -> str:
-    """Write how long each task takes beside the counterpart of ours, if it was measured."""
+    """Write how long each task takes beside the counterpart of ours; nothing if it was not measured."""
     cells = stored()
     if not cells or not all("seconds" in cell for cell in cells.values()):
-        return "Seconds have not been measured for this version: `python benchmarks/tasks.py --time` does."
+        return ""
     rows = []
     for task, title in TASKS.items():
         row = [title]
@@ -61,7 +67,7 @@ def second_table() -> str:
             row += [f"{cells[Snippet(task, one, peer).name]['seconds']:.2f}" for one in ("whylight", peer)]
         rows.append(row)
     head = [one for peer, name in PEERS.items() for one in (f"whylight, `{COUNTERPARTS[peer]}`", name)]
-    return table(["task", *head], rows)
+    return f"{SECONDS}\n\n{table(['task', *head], rows)}\n\n"
 
 
 def task_sections(peer: str) -> str:
