@@ -139,8 +139,8 @@ def timed(snippets: list[Snippet]) -> list[float]:
 def main() -> None:
     """Run what is not stored yet, and write the pages."""
     mpl.use("agg")
-    torch.set_num_threads(THREADS)
     with_time = "--time" in sys.argv
+    torch.set_num_threads(THREADS if with_time else 1)  # where others work too, threads that wait for each other are slow
     kept = stored()
     with workshop() if "--pages" not in sys.argv else contextlib.nullcontext():
         for task in TASKS if "--pages" not in sys.argv else ():

@@ -13,9 +13,10 @@ STAR = r" \*"
 """Stands beside the lines that a user has to write because a package does not offer the task."""
 SECONDS = """## Seconds
 
-Each package at its usual settings, beside the method of whylight that does the same: 50 steps for integrated gradients, 500
-samples for LIME. SHAP's explainer of texts takes 500 evaluations and estimates Owen values of a tree over the tokens;
-`kernel_shap` takes 500 and estimates Shapley values of the words. Two threads of a CPU, median of three runs that took turns."""
+Each package at its usual settings, beside the method of whylight that does the same: 50 steps for integrated
+gradients, 500 samples for LIME. SHAP's explainer of texts takes 500 evaluations and estimates Owen values of a tree
+over the tokens; `kernel_shap` takes 500 and estimates Shapley values of the words. Two threads of a CPU, median of
+three runs that took turns."""
 """What stands above the seconds."""
 Cells = dict[str, dict[str, Any]]
 
