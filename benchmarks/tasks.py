@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ import torch
 from clock import seconds, take_turns
 from snippets import PEERS, TASKS, Snippet
 from subjects import PARAGRAPH, SENTENCES, bundled, many_labels
-from tasks_pages import STORED, stored, write_pages
+from tasks_pages import STORED, Cells, stored, write_pages
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 import whylight as wl
@@ -136,26 +137,32 @@ def timed(snippets: list[Snippet]) -> list[float]:
     return [sorted(own[1:])[len(own[1:]) // 2] for own in taken]  # the first was to warm up
 
 
+def work(kept: Cells, *, with_time: bool) -> None:
+    """Run what is not stored yet, and store it."""
+    for task, peer in product(TASKS, PEERS):
+        snippets = [Snippet(task, "whylight", peer), Snippet(task, peer, peer)]
+        cells = [kept.get(one.name, {}) for one in snippets]
+        same = all(cell.get("code") == one.digest for one, cell in zip(snippets, cells, strict=True))
+        if same and (not with_time or all("seconds" in cell for cell in cells)):
+            continue
+        begun = time.perf_counter()
+        took = timed(snippets) if with_time else [run(one) for one in snippets]
+        for one, own in zip(snippets, took, strict=True):
+            kept[one.name] = {"code": one.digest} | ({"seconds": round(own, 3)} if with_time else {})
+        STORED.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        print(f"{task}, {peer}: {time.perf_counter() - begun:.1f} s", flush=True)
+
+
 def main() -> None:
-    """Run what is not stored yet, and write the pages."""
-    mpl.use("agg")
-    with_time = "--time" in sys.argv
-    torch.set_num_threads(THREADS if with_time else 1)  # where others work too, threads that wait for each other are slow
-    kept = stored()
-    with workshop() if "--pages" not in sys.argv else contextlib.nullcontext():
-        for task in TASKS if "--pages" not in sys.argv else ():
-            for peer in PEERS:
-                snippets = [Snippet(task, "whylight", peer), Snippet(task, peer, peer)]
-                cells = [kept.get(one.name, {}) for one in snippets]
-                same = all(cell.get("code") == one.digest for one, cell in zip(snippets, cells, strict=True))
-                if same and (not with_time or all("seconds" in cell for cell in cells)):
-                    continue
-                begun = time.perf_counter()
-                took = timed(snippets) if with_time else [run(one) for one in snippets]
-                for one, own in zip(snippets, took, strict=True):
-                    kept[one.name] = {"code": one.digest} | ({"seconds": round(own, 3)} if with_time else {})
-                STORED.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-                print(f"{task}, {peer}: {time.perf_counter() - begun:.1f} s", flush=True)
+    """Run what is to be run, and write the pages."""
+    if "--pages" not in sys.argv:
+        mpl.use("agg")
+        with_time = "--time" in sys.argv
+        torch.set_num_threads(
+            THREADS if with_time else 1
+        )  # threads that wait for each other are slow on a busy machine
+        with workshop():
+            work(stored(), with_time=with_time)
     write_pages()
 
 
