@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 DATA ?= ../shared/data
 
-.PHONY: demo test test-slow campaign lint format docs bench findings model mlm coder clean
+.PHONY: demo test test-slow test-docs tasks campaign lint format docs bench findings model mlm coder clean
 
 demo: $(INSTALLED)  ## explain a few reviews, print them and write demo.html
 	$(BIN)/python examples/demo.py
@@ -17,6 +17,9 @@ test: lint  ## everything that must pass before a change lands
 
 test-slow: $(INSTALLED)  ## the tests that take minutes
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+test-docs: $(VENV)/.installed-docs  ## the notebooks, the examples of guides and docstrings
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -m docs tests/docs
 
 campaign: $(INSTALLED)  ## every promise tried on many random and hostile inputs; up to an hour
 	$(BIN)/python campaign/run.py --jobs $(WORKERS)
@@ -37,7 +40,10 @@ docs: $(VENV)/.installed-docs  ## build the documentation into build/docs; its n
 bench: $(VENV)/.installed-bench  ## speed and accuracy beside Captum, shap, shapiq and lime
 	$(BIN)/python benchmarks/run.py
 
-findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; a stopped one goes on
+tasks: $(VENV)/.installed-bench  ## run and time the tasks of docs/coming_from, on a quiet machine; a stopped run resumes
+	$(BIN)/python benchmarks/tasks.py --time
+
+findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; a stopped one resumes
 	$(BIN)/python findings/planted.py
 	$(BIN)/python findings/removers.py $(DATA)/sst_trees
 	$(BIN)/python findings/decomposition.py $(DATA)
@@ -55,11 +61,11 @@ findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; 
 model: $(VENV)/.installed-model  ## train the bundled sentiment model anew
 	$(BIN)/python scripts/make_sentiment_model.py
 
-mlm: $(VENV)/.installed-model  ## train a masked language model for --remover infill; a stopped one goes on
+mlm: $(VENV)/.installed-model  ## train a masked language model for --remover infill; a stopped one resumes
 	$(BIN)/python scripts/make_mlm.py $(DATA)
 
 # the encoder that it starts from is that of the findings
-coder: $(INSTALLED)  ## train the bundled coder of discharge notes anew; a stopped training goes on
+coder: $(INSTALLED)  ## train the bundled coder of discharge notes anew; a stopped training resumes
 	PYTHONPATH=findings $(BIN)/python scripts/make_coder.py
 
 # torch first and by version: left to the resolver, it would bring gigabytes of GPU libraries along

@@ -48,7 +48,10 @@ def many_labels(count: int = 50) -> TransformerClassifier:
     torch.manual_seed(0)
     small = bundled()
     names = {number: f"label {number}" for number in range(count)}
-    config = AutoConfig.from_pretrained(BUNDLED, id2label=names, problem_type="multi_label_classification")
+    numbers = {name: number for number, name in names.items()}
+    config = AutoConfig.from_pretrained(
+        BUNDLED, id2label=names, label2id=numbers, problem_type="multi_label_classification"
+    )
     model = AutoModelForSequenceClassification.from_config(
         config, dtype=torch.float32
     ).eval()  # for the peers: ours sees to it

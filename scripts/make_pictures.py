@@ -18,11 +18,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PIL import Image
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
+from small_pictures import in_few_colours
 
 import whylight as wl
 from whylight.explaining.console import Console
@@ -35,8 +35,6 @@ OFFLINE = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
-COLOURS = 256
-"""Of a picture; more are not seen."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +101,19 @@ def audit(out: Path) -> None:
     page.write_page(out, audit_page.audit_page(wl.audit(wl.load(), data, budget=240), command=command))
 
 
+def sanity(out: Path) -> None:
+    """Write a sanity check."""
+    data = wl.dataset(ROOT / "examples" / "reviews.jsonl").sample(10, seed=0)
+    wl.sanity_check(wl.load(), data, methods=["occlusion", "attention"], levels="head").save(out)
+
+
+def comparison(out: Path) -> None:
+    """Write a paired comparison of two methods."""
+    data = wl.dataset(ROOT / "examples" / "reviews.jsonl")
+    found = wl.evaluate(wl.load(), data, methods=["decompx_linear", "attention"])
+    wl.compare(found, "decompx_linear", against="attention").save(out)
+
+
 def curves(out: Path) -> None:
     """Write the curves of a training."""
     data, dev = (
@@ -136,6 +147,8 @@ ALL = {
     "report_texts": Picture(report, 1000, 1250, ("Best and worst texts",)),
     "report_layers": Picture(layers_report, 1000, 460, ("Layer by layer",)),
     "audit": Picture(audit, 1000, 970),
+    "sanity": Picture(sanity, 1000, 420),
+    "comparison": Picture(comparison, 1000, 520),
     "curves": Picture(curves, 760, 640),
     "terminal": Picture(on_a_terminal, 860, 450),
 }
@@ -159,8 +172,7 @@ def photograph(source: Path, out: Path, *, width: int, height: int) -> None:
         size, where = f"--window-size={width},{height}", f"--user-data-dir={profile}"
         command = [browser, *OFFLINE, where, size, f"--screenshot={out}", source.as_uri()]
         subprocess.run(command, check=True, capture_output=True)  # noqa: S603  a program that the caller chose
-    taken = Image.open(out).convert("RGB")
-    taken.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, kmeans=2).save(out, optimize=True)
+    in_few_colours(out)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What README and the head of each file say about the cost of a method is what its receipt says."""
+"""What docs/explanation/costs.md and the head of each file say about the cost of a method is what its receipt says."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import tiny
 from whylight.core.registry import METHODS
 from whylight.explaining.explain import explain
 
-README = Path(__file__).parents[1] / "README.md"
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "costs.md"
 TEXT = " ".join(word for word in tiny.WORDS if word.isalpha())[:120].rsplit(" ", 1)[0]
 SEVERAL = 0.8
 """Of what is drawn at random, at least this share is distinct on a text of this length."""
@@ -31,9 +31,9 @@ class Size:
 
 @dataclass(frozen=True)
 class Cost:
-    """What is written in README and in the module, and the numbers that stand for it."""
+    """What is written on the page and in the module, and the numbers that stand for it."""
 
-    readme: str
+    page: str
     module: str
     forward: Callable[[Size], int]
     backward: Callable[[Size], int] = lambda _: 0
@@ -102,19 +102,19 @@ LABEL_ATTENTION = {"attention_rollout": 2, "alti": 3, "globenc": 3, "decompx": 3
 
 
 def table() -> dict[str, str]:
-    """Return the column of costs in README, by method."""
-    rows = (line.split("|")[1:-1] for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("| `"))
+    """Return the column of costs on the page, by method."""
+    rows = (line.split("|")[1:-1] for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `"))
     return {row[0].strip(" `"): row[3].strip() for row in rows if len(row) == 5}
 
 
-def test_every_line_of_readme_is_of_a_method() -> None:
+def test_every_line_of_the_page_is_of_a_method() -> None:
     assert set(table()) == set(COSTS) <= set(METHODS.names())
 
 
 @pytest.mark.parametrize("name", sorted(COSTS))
 def test_the_receipt_says_what_is_written(name: str) -> None:
     cost, head = COSTS[name], re.sub(r"\s+", " ", str(import_module(f"whylight.methods.{name}").__doc__))
-    assert table()[name] == cost.readme == METHODS[name].facts["cost"]
+    assert table()[name] == cost.page == METHODS[name].facts["cost"]
     assert f"Cost: {cost.module}" in head
     clf = quick.classifier("bert", num_labels=3, head="sigmoid")
     for labels in ([0], [0, 2]):

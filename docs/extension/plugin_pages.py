@@ -148,7 +148,10 @@ def _method_facts(spec: Spec) -> dict[str, str]:
     sign = (
         "yes: negative scores speak against the label" if facts["signed"] else "no: scores say how much a word matters"
     )
-    found = {"looks at": _names(spec, LOOKS_AT), "sign": sign}
+    found = {"good for": escaped(facts["good_for"]), "looks at": _names(spec, LOOKS_AT), "sign": sign}
+    if spec.aliases:
+        found["short name"] = ", ".join(f"`{one}`" for one in spec.aliases)
+    found["cost for n words, one label"] = escaped(facts["cost"])
     found["one row per label"] = "yes" if facts["class_specific"] else "no: one row holds for all labels"
     if facts["scores"]:
         found["explains"] = ", ".join(f"`{one}`" for one in facts["scores"])
@@ -241,10 +244,10 @@ KINDS = (
         "methods",
         "Methods",
         METHODS,
-        "A method gives each word a score. What each costs at default settings, side by side: "
+        "A method gives each word a score. What each looks at, and why it costs what it does: "
         "[](../../explanation/costs.md). Which of them work with your model: `whylight methods --model ./my-model`.",
         _method_facts,
-        ("looks at", "sign"),
+        ("good for", "cost for n words, one label"),
         _method_use,
     ),
     Kind(

@@ -72,6 +72,10 @@ def show(thing: object) -> None:
 
     Args:
         thing: What a function of this package returned, such as an explanation or an evaluation.
+
+    Example:
+        >>> import whylight as wl
+        >>> wl.show(wl.dataset("planted:", split="dev"))  # doctest: +SKIP
     """
     display_of(thing).show(thing)
 

@@ -48,6 +48,12 @@ def compatible(classifier: Classifier) -> dict[str, str | None]:
     """Return every method with the reason why it does not work with this classifier, or None where it does.
 
     A method that cannot do without a setting, such as one that is fitted first, says what must be given to it.
+
+    Example:
+        >>> import whylight as wl
+        >>> found = wl.compatible(wl.load(lambda texts: [[0.5, 0.5]] * len(texts), labels=["ham", "spam"]))
+        >>> found["occlusion"], found["saliency"] is None
+        (None, False)
     """
     specs = [METHODS[name] for name in METHODS.names()]
     return {spec.name: obstacle(spec, classifier) or lack(spec) for spec in specs}

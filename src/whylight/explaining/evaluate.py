@@ -45,6 +45,13 @@ def measure(  # noqa: PLR0913  every argument but two is optional and named
 
     Returns:
         One value per target.
+
+    Example:
+        >>> import whylight as wl
+        >>> clf = wl.load()
+        >>> ex = wl.explain(clf, "A gripping, moving film.", method="occlusion")
+        >>> bool(wl.measure(clf, ex, metric="comprehensiveness", share=0.2)[0] > 0)
+        True
     """
     if not isinstance(explanation, Explanation):
         given = "list" if isinstance(explanation, list) else type(explanation).__name__

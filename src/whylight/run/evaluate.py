@@ -94,6 +94,13 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
 
     Returns:
         The rows and their tables: `.summary`, `.corpus`, `.subset(correct=False)`, `.records()`.
+
+    Example:
+        >>> import whylight as wl
+        >>> data = wl.dataset("reviews.jsonl").sample(2, seed=0)
+        >>> found = wl.evaluate(wl.load(), data, methods=["occlusion"], metrics=["comprehensiveness"], progress=False)
+        >>> [line.method for line in found.summary.lines]
+        ['occlusion', 'random', 'human']
     """
     question = Question(
         methods=methods,

@@ -129,6 +129,10 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
         seed: Of that draw, and of all that is drawn after it.
         settings: Settings of removers and methods, e.g. `{"infill.model": "bert-base-uncased"}`.
         clock: Where the time comes from.
+
+    Example:
+        >>> import whylight as wl
+        >>> wl.audit(wl.load(), wl.dataset("reviews.jsonl"), budget=120).save("audit.html")  # doctest: +SKIP
     """
     started = clock()
     named = _removers(classifier, removers, settings or {})

@@ -87,6 +87,10 @@ def recommend(
         budget: Seconds.
         seed: Of the order of texts.
         clock: Where the time comes from.
+
+    Example:
+        >>> import whylight as wl
+        >>> wl.recommend(wl.load(), wl.dataset("reviews.jsonl"), budget=300)  # doctest: +SKIP
     """
     data = data.without_labels()
     if not budget > 0:  # nan is not, either

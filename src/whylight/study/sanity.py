@@ -15,10 +15,8 @@ not change (0, 0, 1), and so stands for a method that fails.
 
 Changes are means over several draws of weights (three, as in Pham et al.), then over texts; intervals are over texts.
 They leave out the luck of the draws, which is large where there are few labels: a new head of two labels is one new
-direction, which may happen to point with the old one or against it. Methods at one level see the same new weights, and
-so can be compared.
-Reference: Adebayo et al. 2018; Pham et al. 2022, table A5. Cost: each method once per text, level and draw, and once
-untouched.
+direction, which may happen to point with the old one or against it. Methods at one level see the same new weights.
+Reference: Adebayo et al. 2018; Pham et al. 2022, table A5. Cost: each method once per text, level and draw, and once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -179,6 +177,10 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
 
     Returns:
         A line for each method and level.
+
+    Example:
+        >>> import whylight as wl
+        >>> wl.sanity_check(wl.load(), wl.dataset("reviews.jsonl"), methods=["lime"], levels="head")  # doctest: +SKIP
     """
     cascade = _cascade(classifier, levels)
     check_seed(seed)

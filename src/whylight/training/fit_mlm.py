@@ -151,6 +151,11 @@ def fit_mlm(
 
     Returns:
         Folder and receipt.
+
+    Example:
+        >>> import whylight as wl
+        >>> data, dev = wl.dataset("reviews.jsonl"), wl.dataset("more.jsonl")  # doctest: +SKIP
+        >>> wl.fit_mlm("pretrained", data, dev, out="my-mlm")  # doctest: +SKIP
     """
     recipe, folder = mlm_recipe(settings), Path(out)
     require_libraries()

@@ -118,6 +118,11 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
 
     Raises:
         ModelError: No trial gave a model: the loss of each was no finite number.
+
+    Example:
+        >>> import whylight as wl
+        >>> data, dev = wl.dataset("planted:", split="train"), wl.dataset("planted:", split="dev")
+        >>> wl.tune(None, data, dev, wl.recipe(), trials=20, out="search")  # doctest: +SKIP
     """
     if trials < 1:
         raise SettingError(f"a search takes at least one trial, not {trials}.")

@@ -1,0 +1,1 @@
+found.save_to_file("why.html")

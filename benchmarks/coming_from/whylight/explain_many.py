@@ -1,0 +1,1 @@
+frame = wl.explain(clf, texts, method="integrated_gradients").to_frame()

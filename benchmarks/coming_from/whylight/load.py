@@ -1,0 +1,3 @@
+import whylight as wl
+
+clf = wl.load("model")

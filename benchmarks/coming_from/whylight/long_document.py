@@ -1,0 +1,1 @@
+scores = wl.explain(clf, document, method="integrated_gradients").as_list()

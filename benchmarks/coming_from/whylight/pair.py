@@ -1,0 +1,1 @@
+scores = wl.explain(clf, (text, second), method="integrated_gradients").as_list()

@@ -1,0 +1,1 @@
+ex.save("why.png")
