@@ -65,7 +65,7 @@ class RemoverSubject:
         found = [one for one in text_windows() if isinstance(one.window, takes)] if self.given is None else self.given
         names = " or ".join(kind.__name__ for kind in takes)
         promise(found, f"a remover of a {names} must be checked with windows=[Untouched(...)] of that kind.")
-        return found
+        return [_having(one, self.spec.facts["replacement"]) for one in found]
 
     def remove(self, window: Window, keep: Bools) -> Variants:
         """Remove what is not kept."""
@@ -110,6 +110,15 @@ def remover_checks(
         settings: As for `check_remover`.
     """
     return checks_of(REMOVER_CHECKS, RemoverSubject(registered(REMOVERS, remover), windows, settings or {}))
+
+
+def _having(untouched: Untouched, replacement: str | None) -> Untouched:
+    """Return a window of a model that has what stands for removed words; which token that is does not matter here."""
+    window = untouched.window
+    if replacement is None or not isinstance(window, TokenWindow) or replacement in window.replacements:
+        return untouched
+    token = next(iter(window.replacements.values()))
+    return replace(untouched, window=replace(window, replacements={**window.replacements, replacement: token}))
 
 
 def token_windows(encoded: Encoded) -> list[Untouched]:
