@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 from scipy.stats import spearmanr
-from transformers import TextClassificationPipeline
 
 reviews = [json.loads(line)["text"] for line in open("reviews.jsonl")]
 before = explainer(reviews, batch_size=64)
@@ -13,7 +12,7 @@ changes = []
 for draw in range(3):
     forgetful = copy.deepcopy(classify.model)
     forgetful.classifier.reset_parameters()
-    changed = TextClassificationPipeline(forgetful, classify.tokenizer, top_k=None, batch_size=64)
+    changed = pipeline("text-classification", forgetful, tokenizer=classify.tokenizer, top_k=None, batch_size=64)
     after = shap.Explainer(changed)(reviews, batch_size=64)
     for one, other, label in zip(before.values, after.values, labels):
         changes.append(spearmanr(one[:, label], other[:, label]).statistic)
