@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -266,7 +267,8 @@ def test_interrupted_by_hand_it_writes_what_was_done_and_says_so(cli: Any, tmp_p
     assert code == 130
     assert out == ""
     said = err.splitlines()[-1]  # the time that it would have taken may have been said before
-    assert said == f"whylight: stopped; what was done is in '{tmp_path}', and the same call resumes from there."
+    command = shlex.join(["whylight", "evaluate", *asked, "--out", str(tmp_path)])
+    assert said == f"whylight: stopped; what was done is in '{tmp_path}', and this resumes from there: {command}."
     assert runs.read(tmp_path).about is not None
     assert not list(tmp_path.glob(".*"))
 

@@ -1,5 +1,9 @@
 """`whylight evaluate`: methods x metrics on a data set, as one table."""
 
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -42,6 +46,9 @@ EXAMPLES = """
 [bold]Examples[/bold]
 
 whylight evaluate --data sst:trees --split dev --sample 100 --method lime --method attingrad --out runs/sst
+
+whylight evaluate --data sst:trees --split dev --sample 100 --method lime --method attingrad --method ig --out runs/sst
+[dim](adds ig to the run above)[/]
 
 whylight evaluate --data reviews.jsonl --model ./my-model --method occlusion --metric aopc_comprehensiveness
 
@@ -132,7 +139,8 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     ] = False,
     output_format: Annotated[TableFormat, typer.Option("--format", help="table, json or csv.")] = TableFormat.table,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for Parquet tables; a stopped run resumes from there.")
+        Path | None,
+        typer.Option(help="Folder for Parquet tables; a stopped run resumes from there, and what it lacks is added."),
     ] = None,
     budget: Budget = None,
     max_memory: MaxMemory = None,
@@ -177,7 +185,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     if len(models) > 1 or seeds != 1:
         names = model_names([one or "bundled" for one in models])
         opened = {name: partial(open_model, one) for name, one in zip(names, models, strict=True)}
-        with limited(budget=budget, max_memory=max_memory):
+        with limited(budget=budget, max_memory=max_memory), _resumable(out):
             several = evaluate_several(opened, records, question, seeds=seeds, out=out)
         if output_format is TableFormat.table:
             print_sheet(several_sheet(several, title=title))
@@ -186,7 +194,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         _say_folder(out)
         return
     classifier = open_model(models[0])
-    with limited(budget=budget, max_memory=max_memory):
+    with limited(budget=budget, max_memory=max_memory), _resumable(out):
         found = answer(classifier, records, question, out=out, progress=True)
     if output_format is TableFormat.table:
         print_sheet(evaluation_sheet(found, title=title, by_outcome=by_outcome))
@@ -198,6 +206,18 @@ def evaluate(  # noqa: PLR0913  one parameter an option
 def _title(records: "Dataset", metric_model: str | None) -> str:
     elsewhere = "" if metric_model is None else f"; faithfulness on {metric_model}"
     return f"{records.name} {records.split}, {len(records)} texts{elsewhere}"
+
+
+@contextmanager
+def _resumable(out: Path | None) -> Iterator[None]:
+    """Have Ctrl-C say where the work is, and which command goes on with it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if out is None:
+            raise KeyboardInterrupt("nothing was kept: with --out FOLDER, a stopped run can be resumed") from None
+        command = shlex.join(["whylight", *sys.argv[1:]])
+        raise KeyboardInterrupt(f"what was done is in '{out}', and this resumes from there: {command}") from None
 
 
 def _say_folder(out: Path | None) -> None:

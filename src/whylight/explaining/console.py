@@ -35,7 +35,8 @@ class Console(rich.console.Console):
     """
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401  as rich has it
-        super().__init__(**given)
+        # in a notebook, rich would show every line by itself, and write none into the file that it is given
+        super().__init__(**{"force_jupyter": False, **given})
         if given.get("width") is None and not self.file.isatty():
             self.width = max(self.width, PIPED_WIDTH)
 
