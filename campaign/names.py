@@ -126,7 +126,7 @@ def commands(value: str, base: Path, folder: str) -> list[Command]:
         ["explain", "a good film", *model, "--method", "lime", "--set", f"lime.{value}=1"],
         ["explain", "a good film", *model, f"--{value}"],
         ["methods", *model],
-        *([name, value] for name in ("methods", "metrics", "objectives", "datasets")),
+        *([name, value] for name in ("methods", "metrics", "objectives", "datasets", "prompts")),
         [value],
         ["evaluate", *data, *model, "--method", "occlusion", "--format", "csv"],
         ["evaluate", *data, *model, "--method", "occlusion", "--by-outcome", "--set", "share=0.2"],

@@ -72,7 +72,7 @@ def test_what_is_no_text_is_refused(text: Any) -> None:
         ({"method": "occlusion", "window": 0}, "at least 1"),
         ({"method": "integrated_gradients", "steps": 0}, "at least 1"),
         ({"method": "integrated_gradients", "steps": True}, "whole number"),
-        ({"method": "integrated_gradients", "baseline": "nope"}, "auto, mask, unk, pad, zero"),
+        ({"method": "integrated_gradients", "baseline": "nope"}, "auto, neutral, mask, unk, pad, zero"),
         ({"method": "saliency", "pooling": "max"}, "sum, l1, l2"),
     ],
 )

@@ -36,7 +36,8 @@ def test_json_has_the_promised_keys_and_slices_back(method: str, given_: Any) ->
         assert (one["text"], one["pair"]) == parts
         probability = explanation.prediction.probabilities[number]
         assert one["target"] == {
-            "index": number, "label": f"LABEL_{number}", "probability": probability, "threshold": None
+            "index": number, "label": f"LABEL_{number}", "description": None,
+            "probability": probability, "threshold": None,
         }  # fmt: skip
         assert set(one["prediction"]) == {"index", "label", "probability"}
         assert len(one["features"]) == len(explanation.spans)
