@@ -96,13 +96,14 @@ def test_states_that_do_not_give_the_plain_answer_are_not_reused(monkeypatch: py
     assert clf.network._prefixes is None
 
 
-def test_a_model_that_is_trained_on_between_two_texts_is_read_anew() -> None:
-    clf = prompted()
+@pytest.mark.parametrize("calibration", ["none", "contextual"])
+def test_a_model_that_is_trained_on_between_two_texts_is_read_anew(calibration: str) -> None:
+    clf = prompted(calibration=calibration)
     wl.explain(clf, TEXT, method="occlusion")
     with torch.no_grad():
         clf.model.model.layers[0].mlp.up_proj.weight.data.mul_(1.5)
-    fresh = wl.load(clf.model, clf.tokenizer, prompt=asked())
-    found, expected = (wl.explain(one, TEXT, method="occlusion").scores for one in (clf, fresh))
+    fresh = wl.load(clf.model, clf.tokenizer, prompt=asked(calibration=calibration))
+    found, expected = (wl.explain(one, TEXT, method="occlusion", score="probability").scores for one in (clf, fresh))
     assert np.abs(found - expected).max() < 1e-5
 
 

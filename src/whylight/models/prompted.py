@@ -14,7 +14,6 @@ none are reused any more.
 """
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -63,6 +62,7 @@ class PromptedNetwork(TokenNetwork):
         self.costs = self._unread
         self._prefixes: Prefixes | None = Prefixes()
         self._proven = False
+        self._without_content: Tensor | None = None
         super().__init__(model, tokenizer, limit=limit - self.reader.longest_answer + 1)
         self.computed = 0
 
@@ -78,7 +78,8 @@ class PromptedNetwork(TokenNetwork):
 
     def encode(self, example: Text, *, unit: Unit, long: Long) -> Encoded:
         """Cut an example into features and windows, each inside the prompt."""
-        if self._prefixes is not None:  # the model may have been trained on since the last text
+        self._without_content = None  # the model may have been trained on since the last text
+        if self._prefixes is not None:
             self._prefixes.forget()
         with held(self.tokenizer):
             return tokenised.encode(
@@ -135,14 +136,17 @@ class PromptedNetwork(TokenNetwork):
 
     def plain_logits(self, inputs: Mapping[str, Tensor]) -> Tensor:
         """Return the scores of labels, `[1, labels]`, by one plain call of the model per label."""
+        return (self._plain_scores(inputs["input_ids"][0]) - self._offsets)[None]
+
+    def _plain_scores(self, ids: Tensor) -> Tensor:
+        """Return the scores of labels behind a row of ids, `[labels]`, before calibration."""
         found = []
         for answer in self._answers:
-            ids = torch.as_tensor(answer, device=self.model.device)
-            whole = torch.cat([inputs["input_ids"][0], ids])[None]
-            logits = self.model(input_ids=whole).logits[0, -len(ids) - 1 : -1]
-            values = (logits.float().log_softmax(-1) if self.continues else logits)[range(len(ids)), ids]
+            own = torch.as_tensor(answer, device=ids.device)
+            logits = self.model(input_ids=torch.cat([ids, own])[None]).logits[0, -len(own) - 1 : -1]
+            values = (logits.float().log_softmax(-1) if self.continues else logits)[range(len(own)), own]
             found.append(values.sum() if self.prompt.scoring == "sum" else values.mean())
-        return (torch.stack(found) - self._offsets)[None]
+        return torch.stack(found)
 
     def contents(self, labels: Labels) -> dict[str, str]:
         """Return hashes of weights, configuration, tokenizer and prompt, and of how the model is asked."""
@@ -218,21 +222,24 @@ class PromptedNetwork(TokenNetwork):
         sums: Tensor = (values * there).sum(-1)
         return sums.reshape(len(rows), count)
 
-    @cached_property
+    @property
     def _offsets(self) -> Tensor:
-        """What the prompt says of texts without content, `[labels]`."""
-        device = self.model.device
+        """What the prompt says of texts without content, `[labels]`; found out anew for each text."""
         if self.prompt.calibration == "none":
-            return torch.zeros(len(self._answers), device=device)
-        self.__dict__["_offsets"] = torch.zeros(len(self._answers), device=device)  # while they are found out
-        shares = []
-        with unchanged(self.model), torch.inference_mode():
-            for words in CONTENT_FREE:
-                with held(self.tokenizer):
-                    written = self.reader.written(words, words)
-                    ids = self.tokenizer(written, add_special_tokens=not self.prompt.chat)["input_ids"]
-                shares.append(self.plain_logits({"input_ids": torch.as_tensor([ids], device=device)})[0].softmax(-1))
-        return torch.stack(shares).mean(0).log().clone()
+            return torch.zeros(len(self._answers), device=self.model.device)
+        with held(self.model):
+            if self._without_content is None:
+                with unchanged(self.model), torch.no_grad():
+                    shares = [self._plain_scores(self._written_ids(words)).softmax(-1) for words in CONTENT_FREE]
+                self._without_content = torch.stack(shares).mean(0).log()
+            return self._without_content
+
+    def _written_ids(self, words: str) -> Tensor:
+        """Return the ids of the prompt about some words, as the tokenizer gives them for the whole of it."""
+        with held(self.tokenizer):
+            whole = self.reader.written(words, words)
+            ids = self.tokenizer(whole, add_special_tokens=not self.prompt.chat)["input_ids"]
+        return torch.as_tensor(ids, device=self.model.device)
 
     def _reused(self, rows: TokenBatch, prefixes: Prefixes) -> Tensor:
         """Return the scores of labels; rows are read from where they differ from one that was read before."""
