@@ -59,9 +59,8 @@ class PromptReader:
         self._blank = end[len(end.rstrip(" ")) :]
         kept = end[: len(end) - len(self._blank)]
         self.pieces: tuple[Piece, ...] = (*pieces[:-1], kept) if end else pieces
-        before = [] if prompt.chat else [slot for slot in layout(tokenizer, pair=False) if slot.part == NO_FEATURE][:1]
-        starts = before and layout(tokenizer, pair=False)[0].part == NO_FEATURE
-        self._start = [int(one) for one in before[0].ids] if starts else []
+        # a chat template holds its own first token; elsewhere a slot that is a text's has no ids
+        self._start: list[int] = [] if prompt.chat else layout(tokenizer, pair=False)[0].ids.tolist()
         self.answers = self._read_answers(kept)
 
     @property
