@@ -2,8 +2,9 @@
 
 Work is a plan of items (a text explained by a method, a text evaluated), each of a kind and a size. Of the current item
 it is known how many steps are done and how many to come; its first batch, which warms the model up, is left out of the
-rate. An item that is to come takes what items of its kind took, in proportion to its size. Kinds that have not been
-seen yet add nothing: the estimate is then a lower bound, and grows.
+rate. An item that is to come takes what items of its kind took, in proportion to its size. Until one of its kind is
+done, the current one stands for it, as far as its steps are known: more of them may follow, so that the estimate is a
+lower bound. So it is where a kind has not been seen yet, which adds nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,6 +18,8 @@ PATIENCE = 1.0
 """Seconds before an estimate is trusted, unless the budget itself is shorter."""
 WORTH_SAYING = 60.0
 """Seconds of work that are worth telling beforehand."""
+WAIT = 20.0
+"""Seconds after which a lower bound is told, if there is nothing better to tell."""
 LOOK_EVERY = 0.5
 """Seconds between two looks at the memory of the process."""
 MINUTE, HOUR = 60, 3600
@@ -102,7 +105,7 @@ class Estimate:
             if one.steps:
                 rates.setdefault(one.kind, (now - one.began + rest) / max(1, one.size))
         coming += sum(rates.get(kind, 0.0) * size for kind, size in self._left.items())
-        unseen = any(size and kind not in rates for kind, size in self._left.items())
+        unseen = any(size and kind not in self._done for kind, size in self._left.items())
         return now - self._limits.started + coming, unseen
 
     @staticmethod
@@ -134,7 +137,7 @@ class Estimate:
                 seconds=total,
             )
         self._look(now)
-        if self._say is not None and total > WORTH_SAYING and elapsed >= PATIENCE:
+        if self._say is not None and total > WORTH_SAYING and elapsed >= (WAIT if unseen else PATIENCE):
             say, self._say = self._say, None
             memory = f" and {told(self._limits.claimed)} of memory" if self._limits.claimed >= MUCH else ""
             bound = "" if budget is not None else ", or bound it with a budget (--budget SECONDS; budget= in Python)"
