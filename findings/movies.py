@@ -6,7 +6,8 @@ MiniLM learns to classify stretches of the movie reviews of ERASER's train split
 the model reads in windows as long as those stretches, are explained for their gold labels, with padding for what is
 removed, as in the paper.
 Token F1 and IoU F1 mark the share of words that kernel regression over the other reviews predicts; sufficiency and
-comprehensiveness are averaged over 19 shares. Everything is kept, so that a stopped script goes on.
+comprehensiveness are averaged over 19 shares. LIME asks 100 times, as their code does. Everything is kept, so that a
+stopped script goes on.
 """
 
 import random
@@ -30,7 +31,7 @@ from whylight.store.tables import HUMAN, RANDOM
 
 Row = tuple[Evaluation, str]
 """A run, and one of its methods."""
-REVIEWS, FEW = 20, 6
+REVIEWS, FEW = 20, 8
 STRETCH, DRAWN, TOKENS = 170, 3, 256
 """Words of a stretch to learn from, stretches per review, and tokens that are read at once."""
 TOKEN_F1, IOU_F1, MEAN_AP = "kernel_regression_f1", "kernel_regression_iou_f1", "average_precision"
@@ -60,7 +61,7 @@ WAYS = {
     "IG, norm": "integrated_gradients[pooling=l2,baseline=pad,steps=20]",
     "IG, sum": "integrated_gradients[baseline=pad,steps=20]",
     "occlusion, window 5": "occlusion[window=5]",
-    "LIME": "lime[sampler=spans]",
+    "LIME": "lime[sampler=spans,samples=100]",
 }
 SHAPLEY = "Shapley sampling"
 ON_FEW = {

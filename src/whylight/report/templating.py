@@ -16,6 +16,8 @@ _NOT_HTML = re.compile(
     + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
     + "]"
 )
+_BREAKS = re.compile(r"(?<=[_,=@])(?=.)|(?<=.)(?=\[)")
+"""Where a long name, such as that of a method with settings, may go on in the next line."""
 
 
 @cache
@@ -30,7 +32,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(shade_class=shade_class, tooltip=tooltip, palette=palette, steps=STEPS, long=LONG)
-    made.filters.update(with_article=with_article)
+    made.filters.update(with_article=with_article, broken=_BREAKS.split)
     return made
 
 
