@@ -31,7 +31,7 @@ from whylight.store.tables import HUMAN, RANDOM
 
 Row = tuple[Evaluation, str]
 """A run, and one of its methods."""
-REVIEWS, FEW = 20, 8
+REVIEWS, FEW = 12, 5
 STRETCH, DRAWN, TOKENS = 170, 3, 256
 """Words of a stretch to learn from, stretches per review, and tokens that are read at once."""
 TOKEN_F1, IOU_F1, MEAN_AP = "kernel_regression_f1", "kernel_regression_iou_f1", "average_precision"
