@@ -6,8 +6,8 @@ The network is fitted as in `aml.py`, to the classifier of SST sentences, with t
 are passes and time for texts of 20 and 200 words. What solvex would ask for at 200 words is counted on an additive
 game that costs nothing: orders of its beam share more sets there than on a network, so that it is less than a network
 would be asked. Agreement with people is the F1 of the 25 highest tokens of movie reviews, which the classifier of
-sentences reads in windows. What finetuning loses where only heads are trained is measured on the sentences of
-`aml.py`.
+sentences reads in windows. What finetuning loses where only heads are trained is measured on test
+sentences.
 """
 
 import sys
@@ -27,6 +27,7 @@ import whylight as wl
 from whylight.core.arrays import Bools, Floats
 from whylight.core.registry import METHODS
 from whylight.core.text import text_of
+from whylight.data.dataset import Dataset
 from whylight.explaining.options import Options
 from whylight.run.compare import compare_rows, select
 from whylight.run.evaluation import Evaluation
@@ -34,7 +35,7 @@ from whylight.store.tables import HUMAN, RANDOM
 from whylight.views.classifier import Classifier
 from whylight.views.game import Game
 
-LENGTHS, TEXTS, REVIEWS = (20, 200), 3, 10
+LENGTHS, TEXTS, REVIEWS, SENTENCES = (20, 200), 3, 10, 40
 MACRO, MICRO, TOP = "f1_at_k", "micro_f1_at_k", 25
 SOLVEX, BEAM = "solvex", 10
 TOKENS = 256
@@ -49,6 +50,11 @@ class Reader(Corpus):
     def classifier(self) -> Classifier:
         """The classifier of sentences, trained unless it is there."""
         return _windowed(self)
+
+    @property
+    def tested(self) -> Dataset:
+        """Sentences on which networks are finetuned, whole and by their heads alone."""
+        return self.sample("test", SENTENCES)
 
     @property
     def work(self) -> Path:
