@@ -10,9 +10,10 @@ sentences reads in windows. What finetuning loses where only heads are trained i
 sentences.
 """
 
+import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
@@ -86,7 +87,7 @@ def main() -> None:
     list(in_processes(_done, list(asked.values())))
     runs = {name: one.run for name, one in asked.items()}
     tuned = {name: runs.pop(name) for name in TRAINED}
-    costs = _costs(corpus, network)
+    costs = _kept_costs(corpus, network)
     put(
         "aml_costs",
         {
@@ -122,6 +123,14 @@ def _ways(network: Path) -> dict[str, tuple[str, Mapping[str, object]]]:
     tuned = {**folder, "steps": STEPS, "metric": "aopc_comprehensiveness", "rate": NUMBERS["learning_rate"]}
     others = ("sequential_integrated_gradients", "decompx")
     return {"pAML": ("aml", folder), "fAML": ("aml", tuned), **{name: (name, {}) for name in others}}
+
+
+def _kept_costs(corpus: Corpus, network: Path) -> Table:
+    """Return the costs; what was measured before is read."""
+    kept = corpus.work / "costs.json"
+    if not kept.is_file():
+        kept.write_text(json.dumps(asdict(_costs(corpus, network))), encoding="utf-8")
+    return Table(**json.loads(kept.read_text(encoding="utf-8")))
 
 
 def _costs(corpus: Corpus, network: Path) -> Table:
@@ -194,12 +203,11 @@ def _highest(runs: Mapping[str, Evaluation]) -> Table:
 def _beside(runs: Mapping[str, Evaluation]) -> Table:
     """Compare fAML with the others, review by review."""
     rows, own = [], (runs["fAML"], "aml")
-    for name, run in runs.items():
-        if name != "fAML":
-            other = run, run.summary.lines[0].method
-            (found,) = compare_rows(*(select(one.scores, method) for one, method in (own, other)))
-            micro = over_all_words(MICRO, own, other, settings={"k": TOP})
-            rows.append([name, f"{told(found.difference, sign='+')}, {found.standing}", told(micro, sign="+")])
+    others = {name: (run, run.summary.lines[0].method) for name, run in runs.items() if name != "fAML"}
+    for name, other in {**others, RANDOM: (runs["fAML"], RANDOM)}.items():
+        (found,) = compare_rows(*(select(one.scores, method) for one, method in (own, other)))
+        micro = over_all_words(MICRO, own, other, settings={"k": TOP})
+        rows.append([name, f"{told(found.difference, sign='+')}, {found.standing}", told(micro, sign="+")])
     return Table(["fAML minus", "macro F1 at 25", "micro F1 at 25"], rows)
 
 
