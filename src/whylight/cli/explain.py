@@ -81,7 +81,9 @@ def explain(  # noqa: PLR0913  one parameter an option
         list[str] | None,
         typer.Option(help="predicted, all, a label or an index; may be repeated. [dim]\\[default: predicted][/]"),
     ] = None,
-    unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
+    unit: Annotated[
+        str | None, typer.Option(help="word (default), token or sentence; of images pixel (default), patch, superpixel.")
+    ] = None,
     remover: Annotated[
         str | None,
         typer.Option(
