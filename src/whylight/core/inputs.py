@@ -96,6 +96,12 @@ def named_numbers(place: Place) -> dict[str, int]:
     return dict(zip((one.name for one in fields(cast("Any", place))), numbers_of(place), strict=True))
 
 
+def own_places(example: Input) -> tuple[Any, ...] | None:
+    """Return the places of features that follow from an input itself, which need not be written beside it; or None."""
+    found: tuple[Any, ...] | None = getattr(example, "own_places", None)
+    return found
+
+
 def place_of(kind: type[Input], numbers: Sequence[int]) -> Any:  # noqa: ANN401  a place of that kind
     """Make a place of an input of some kind from its numbers."""
     return cast("Any", kind.place)(*numbers)
