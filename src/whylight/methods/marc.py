@@ -41,8 +41,8 @@ from whylight.views.soft import SoftGame
 
 Complement = Literal["log_one_minus", "log", "none"]
 Kernel = Literal["sigma", "sigma_squared"]
-Background = Literal["pad_first", "pad", "mask", "unk", "zero"]
-FIRST: tuple[Baseline, ...] = ("pad", "mask", "unk", "neutral")
+Background = Literal["pad_first", "pad", "mask", "unk", "zero", "blur", "mean", "black", "white"]
+FIRST: tuple[Baseline, ...] = ("pad", "mask", "unk", "neutral", "blur")
 START_WEIGHT, START_SIGMA = 1.2, 2.0
 LEAST_SIGMA = 1e-3
 """The penalty keeps sigma above 0, unless a step is longer than the way to it."""
