@@ -21,9 +21,10 @@ from whylight.core.errors import ModelError
 from whylight.core.identity import digest
 from whylight.core.image import CHANNELS, Division, Image
 from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
-from whylight.models import heads
+from whylight.models import heads, rules
 from whylight.models.batching import Engine
 from whylight.models.contents import weights_contents
+from whylight.models.frozen import frozen
 from whylight.models.outcomes import outcomes_of
 from whylight.models.preparation import PROBE, Preparation
 from whylight.models.superpixels import superpixels
@@ -144,6 +145,7 @@ class ImageClassifier:
             positions=Positions(
                 torch.as_tensor(window.labels.ravel().copy(), device=device), encoded.n_features, request.pieces
             ),
+            rules={"rescale": rules.rescale, "frozen": frozen},
             row_limit=max(1, self.engine.budget // len(inputs)),
             meter=request.meter,
         )
