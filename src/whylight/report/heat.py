@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
 
 from whylight.core.arrays import Floats
 from whylight.core.errors import InputError
@@ -22,7 +23,11 @@ PERCENTILE, OPAQUE = 99.0, 255
 CELLS, MOST_REGIONS = 14, 400
 """Cells on a side in which pixels are added up to name regions; a picture of no more features than this has its own."""
 REGIONS = 3
+SMOOTHING = 0.01
+"""How far colours of pixels are smeared, of the shorter side: single pixels could not be seen."""
 HALF = 2
+LUMINANCE, LIGHTEST = np.asarray([0.299, 0.587, 0.114]), 50
+"""What each colour adds to brightness, and the grey that black becomes under colours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ def field_of(explanation: Explanation, target: Target) -> Floats:
 
 def heat_of(explanation: Explanation, target: Target) -> NDArray[np.uint8]:
     """Return colours for each pixel with how much they cover, `[height, width, 4]`."""
-    field, signed = field_of(explanation, target), explanation.provenance.signed
+    field, signed = _smooth(field_of(explanation, target), explanation), explanation.provenance.signed
     strength = np.abs(field)
     full = float(np.percentile(strength, PERCENTILE)) or float(strength.max())
     cover = np.clip(strength / full, 0, 1) if full else strength
@@ -61,6 +66,17 @@ def heat_of(explanation: Explanation, target: Target) -> NDArray[np.uint8]:
         made[where, :3] = _colour(scale_of(sign or 1, signed=signed))
     made[..., 3] = np.round(cover * OPAQUE)
     return made
+
+
+def is_smoothed(explanation: Explanation) -> bool:
+    """Say whether colours are those of surroundings, because single pixels could not be seen."""
+    return len(explanation.places) == image_of(explanation.example).size > MOST_REGIONS
+
+
+def _smooth(field: Floats, explanation: Explanation) -> Floats:
+    if not is_smoothed(explanation):
+        return field
+    return np.asarray(gaussian_filter(field, SMOOTHING * min(field.shape), mode="nearest"))
 
 
 def regions_of(explanation: Explanation, target: Target, *, count: int = REGIONS) -> list[Region]:
@@ -80,11 +96,17 @@ def regions_of(explanation: Explanation, target: Target, *, count: int = REGIONS
 
 
 def blended(explanation: Explanation, target: Target, *, cover: float = 0.7) -> NDArray[np.uint8]:
-    """Return the picture under its colours, `[height, width, 3]`."""
+    """Return the picture in grey under its colours, `[height, width, 3]`."""
     heat = heat_of(explanation, target)
     share = cover * heat[..., 3:] / OPAQUE
-    mixed = image_of(explanation.example).array * (1 - share) + heat[..., :3] * share
+    mixed = grey_of(image_of(explanation.example)) * (1 - share) + heat[..., :3] * share
     return np.asarray(np.round(mixed), dtype=np.uint8)
+
+
+def grey_of(picture: Image) -> NDArray[np.uint8]:
+    """Return a picture in light grey, on which colours show, `[height, width, 3]`."""
+    grey = LIGHTEST + (OPAQUE - LIGHTEST) / OPAQUE * (picture.array @ LUMINANCE)
+    return np.repeat(np.asarray(np.round(grey), dtype=np.uint8)[..., None], 3, axis=2)
 
 
 def shrunk(pixels: NDArray[np.uint8], *, columns: int) -> NDArray[np.uint8]:

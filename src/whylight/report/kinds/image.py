@@ -6,7 +6,7 @@ from rich.text import Text
 
 from whylight.core.explanation import Explanation
 from whylight.core.image import Image
-from whylight.report.heat import blended, heat_of, image_of, regions_of, shrunk
+from whylight.report.heat import blended, grey_of, heat_of, image_of, is_smoothed, regions_of, shrunk
 from whylight.report.numbers import shown_score
 from whylight.report.png import data_uri
 from whylight.report.renderers import Manner, Noun, Renderer, register_renderer
@@ -39,8 +39,14 @@ def image_html(row: AnswerRow, _manner: Manner) -> Markup:
     regions = regions_of(row.explanation, row.target)
     scores = [shown_score(one.score, peak=regions[0].score, signed=row.signed) for one in regions]
     listed = [(one.box, picture.show(one.box), score) for one, score in zip(regions, scores, strict=True)]
-    heat = data_uri(heat_of(row.explanation, row.target))
-    return macro("image.html", "page", row, picture, data_uri(picture.array), heat, listed, min(picture.height, picture.width) < SMALL)
+    shown = {
+        "plain": data_uri(picture.array),
+        "grey": data_uri(grey_of(picture)),
+        "heat": data_uri(heat_of(row.explanation, row.target)),
+        "small": min(picture.height, picture.width) < SMALL,
+        "smoothed": is_smoothed(row.explanation),
+    }
+    return macro("image.html", "page", row, picture, shown, listed)
 
 
 def image_tile(row: AnswerRow, _brief: bool) -> Markup:  # noqa: FBT001  as every renderer
