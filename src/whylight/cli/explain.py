@@ -87,7 +87,8 @@ def explain(  # noqa: PLR0913  one parameter an option
         typer.Option(help="predicted, all, a label or an index; may be repeated. [dim]\\[default: predicted][/]"),
     ] = None,
     unit: Annotated[
-        str | None, typer.Option(help="word (default), token or sentence; of images pixel (default), patch, superpixel.")
+        str | None,
+        typer.Option(help="word (default), token or sentence; of pictures pixel (default), patch, superpixel."),
     ] = None,
     remover: Annotated[
         str | None,

@@ -64,7 +64,8 @@ def sanity(  # noqa: PLR0913  one parameter an option
         str | None, typer.Option(help='What "removed" means to methods.', autocompletion=complete_removers)
     ] = None,
     unit: Annotated[
-        str | None, typer.Option(help="word (default), token or sentence; of images pixel (default), patch, superpixel.")
+        str | None,
+        typer.Option(help="word (default), token or sentence; of pictures pixel (default), patch, superpixel."),
     ] = None,
     long: Annotated[str, typer.Option(help="window, segments, truncate or refuse.")] = "window",
     settings: Annotated[

@@ -168,7 +168,7 @@ class Image:
         )
 
     def marks(self, gold: Sequence[Box], places: Sequence[Box]) -> Bools:
-        """Say of each place whether at least half of it is marked; what is marked lies in the picture as it was given."""
+        """Say of each place whether at least half of it is marked; marks are of the picture as it was given."""
         marked = self.marked(gold)
         if tuple(places) == self.own_places:
             labels = self.labels.ravel()

@@ -2,10 +2,10 @@
 
     pull_j = sum over i of  w_i exp(-d(i, j)^2 / width_i)
 
-A few hundred features have a matrix of distances. Pixels have too many for one; they lie on a grid, where the sources at
-one distance are a few shifted copies of the grid. So shifts within a radius are added up, the exponential is taken once
-per distinct distance, and the gradient is added up the same way, backwards: nothing is laid out per pair. It is no
-convolution, because each source has a width of its own. Cost on a grid: (2 radius + 1)^2 additions per pixel, both ways.
+A few hundred features have a matrix of distances. Pixels have too many for one; they lie on a grid, where the sources
+at one distance are a few shifted copies of the grid. So shifts within a radius are added up, the exponential is taken
+once per distinct distance, and the gradient is added up the same way, backwards: nothing is laid out per pair. It is no
+convolution, because each source has a width of its own. Cost on a grid: (2 radius + 1)^2 additions per pixel and way.
 """
 
 from collections import defaultdict
@@ -82,7 +82,7 @@ class _GridPull(torch.autograd.Function):
             given = weight * (-square / width).exp()
             for part in _shifted(total, shifts, weight.shape, radius):
                 part += given  # noqa: PLW2901  a window into the total
-        return total[radius:-radius or None, radius:-radius or None].contiguous()
+        return total[radius : -radius or None, radius : -radius or None].contiguous()
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, Tensor, None]:  # noqa: ANN401
@@ -100,9 +100,7 @@ class _GridPull(torch.autograd.Function):
         return by_weight, by_width * weight / width.square(), None
 
 
-def _shifted(
-    around: Tensor, shifts: list[tuple[int, int]], shape: torch.Size, radius: int
-) -> Iterator[Tensor]:
+def _shifted(around: Tensor, shifts: list[tuple[int, int]], shape: torch.Size, radius: int) -> Iterator[Tensor]:
     """Yield windows into a padded grid, each shifted."""
     rows, columns = shape
     for down, across in shifts:

@@ -17,7 +17,7 @@ from whylight.models import promises
 from whylight.models.devices import CPU, check_placed, chosen_device, move
 from whylight.models.folder import CONFIG, is_failure, quoted, reason
 from whylight.models.images import ImageClassifier
-from whylight.models.preparation import PROBE, Prepare, Preparation
+from whylight.models.preparation import PROBE, Preparation, Prepare
 from whylight.models.reading import IMAGES, find_folder, read_model
 
 TASK = "ForImageClassification"
@@ -66,7 +66,9 @@ def _labels(network: nn.Module, names: Sequence[str] | None, head: Head | None) 
     if isinstance(network, PreTrainedModel):
         return promises.labels(network.config, names=names, head=head)
     if not names:
-        raise ModelError("a network of your own needs the names of its labels: wl.load(network, prepare, labels=[...]).")
+        raise ModelError(
+            "a network of your own needs the names of its labels: wl.load(network, prepare, labels=[...])."
+        )
     return Labels(tuple(names), head or "softmax")
 
 
@@ -84,8 +86,13 @@ def _function(preparer: Any) -> Prepare:  # noqa: ANN401
 
 
 def _try_out(classifier: ImageClassifier) -> None:
-    """Run a grey picture, and refuse a model that does not answer it with one number per label."""
-    grey = Image.of(np.full((PROBE, PROBE, CHANNELS), 128, dtype=np.uint8))
+    """Run a grey picture, and refuse a model that does not answer it with one number per label.
+
+    A preparation that leaves sizes as they are says nothing of the size that the model wants.
+    """
+    grey = Image.of(np.full((PROBE, PROBE + 1, CHANNELS), 128, dtype=np.uint8))
+    if classifier.preparation.numbers(grey.array).shape[1:] == (grey.height, grey.width):
+        return
     try:
         with torch.inference_mode(mode=False):
             classifier.encode(grey, unit="patch", long="window")
@@ -94,7 +101,9 @@ def _try_out(classifier: ImageClassifier) -> None:
     except BaseException as error:
         if not is_failure(error):
             raise
-        raise ModelError(f"the model '{classifier.architecture}' cannot be run on a picture: {reason(error)}") from error
+        raise ModelError(
+            f"the model '{classifier.architecture}' cannot be run on a picture: {reason(error)}"
+        ) from error
 
 
 def _architectures(folder: Path) -> list[str]:

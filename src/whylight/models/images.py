@@ -172,8 +172,12 @@ class ImageClassifier:
 
     def _logits(self, frames: Tensor) -> Tensor:
         """Return logits of colours `[rows, height, width, 3]`, differentiable by them."""
-        dtype = next((one.dtype for one in self.model.parameters() if one.is_floating_point()), frames.dtype)
-        return logits_of(self.model(self.preparation.inputs(frames).to(dtype)), len(self.labels.names), self.labels.head)
+        return self._answer(self.preparation.inputs(frames))
+
+    def _answer(self, inputs: Tensor) -> Tensor:
+        """Return logits of a model's own input, `[rows, 3, height, width]`."""
+        dtype = next((one.dtype for one in self.model.parameters() if one.is_floating_point()), inputs.dtype)
+        return logits_of(self.model(inputs.to(dtype)), len(self.labels), self.labels.head)
 
     def _rounding(self, example: Image, seen: Image) -> tuple[str, ...]:
         """Say so if what is explained, a picture in bytes, is answered otherwise than the model's own input of it."""
@@ -181,13 +185,12 @@ class ImageClassifier:
             return ()
         own = torch.as_tensor(self.preparation.numbers(example.array), device=self.device)[None]
         with unchanged(self.model), torch.inference_mode():
-            dtype = next((one.dtype for one in self.model.parameters() if one.is_floating_point()), own.dtype)
-            plain = logits_of(self.model(own.to(dtype)), len(self.labels.names), self.labels.head)
+            plain = self._answer(own)
             rounded = self._logits(torch.as_tensor(self.preparation.frame(seen), device=self.device)[None])
         apart, size = float((plain - rounded).abs().max()), max(1.0, float(plain.abs().max()))
         if apart <= SAME * size:
             return ()
-        return (f"the picture was rounded to 8 bits: logits differ by up to {apart:.2g} from those of the model's own input",)
+        return (f"the picture was rounded to 8 bits: logits differ by up to {apart:.2g} from the model's own",)
 
 
 def logits_of(answer: Any, labels: int, head: str) -> Tensor:  # noqa: ANN401  a tensor, or what Hugging Face returns

@@ -87,7 +87,7 @@ def _pixels(opened: Any, called: str) -> Pixels:  # noqa: ANN401  a picture of P
     if "A" in turned.getbands() or "transparency" in turned.info:
         turned = turned.convert("RGBA")
         if turned.getchannel("A").getextrema()[0] < OPAQUE:
-            raise InputError(f"{called} is partly transparent, and a model sees no transparency; put it on a background.")
+            raise InputError(f"{called} is partly transparent, which no model sees; put it on a background.")
     return np.asarray(turned.convert("RGB"))
 
 

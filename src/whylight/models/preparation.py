@@ -70,8 +70,8 @@ class Preparation:
         bent = np.abs((grey - black) / scale - (WHITE // 2) / WHITE).max()
         if bent > TOLERANCE:
             raise ModelError(
-                "the preparation of pictures changes colours in another way than by a factor and a shift, so that there "
-                "is no telling what black, white or blurred parts would be to the model."
+                "the preparation of pictures changes colours in another way than by a factor and a shift, so that "
+                "there is no telling what black, white or blurred parts would be to the model."
             )
         return Colours(black, scale)
 

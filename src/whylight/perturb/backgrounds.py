@@ -2,8 +2,8 @@
 
     frame_S = picture inside of S, background elsewhere
 
-`blur` is the picture itself without its details (Gaussian, `radius` in pixels), `mean` the mean colour of what the model
-was trained on, `noise` grey noise around that, drawn once per picture. `backgrounds` averages the probabilities under
+`blur` is the picture itself without its details (Gaussian, `radius` in pixels), `mean` the mean colour of what the
+model was trained on, `noise` noise around that, drawn once per picture. `backgrounds` averages the probabilities under
 several of them, as Brinner and Zarriess (2023) measure faithfulness.
 """
 

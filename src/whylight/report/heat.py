@@ -1,8 +1,8 @@
 """Scores over a picture: colours for each pixel, and the regions that count most.
 
-Colours are those of words: blue speaks for the label, red against it, purple is importance without a sign. Single pixels
-are far stronger than their surroundings in maps of gradients, so that full colour begins at the 99th percentile of
-what is scored, and strength is shown by transparency: what counts for nothing shows the picture alone.
+Colours are those of words: blue speaks for the label, red against it, purple is importance without a sign. Single
+pixels are far stronger than their surroundings in maps of gradients, so that full colour begins at the 99th percentile
+of what is scored, and strength is shown by transparency: what counts for nothing shows the picture alone.
 """
 
 from dataclasses import dataclass
@@ -90,9 +90,7 @@ def regions_of(explanation: Explanation, target: Target, *, count: int = REGIONS
         places = Image(picture.pixels, picture.height, picture.width, division=grid).own_places or ()
     order = np.argsort(-(scores if explanation.provenance.signed else np.abs(scores)), kind="stable")
     chosen = [int(i) for i in order[:count] if scores[i] > 0 or not explanation.provenance.signed]
-    return [
-        Region(places[i], float(scores[i]), rank) for rank, i in enumerate(chosen, start=1) if abs(scores[i]) > 0
-    ]
+    return [Region(places[i], float(scores[i]), rank) for rank, i in enumerate(chosen, start=1) if abs(scores[i]) > 0]
 
 
 def blended(explanation: Explanation, target: Target, *, cover: float = 0.7) -> NDArray[np.uint8]:

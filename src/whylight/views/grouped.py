@@ -1,6 +1,6 @@
 """A game whose players are groups of features: patches of a picture whose features are pixels.
 
-    v(players) = v(all features of these players)          the score of a player is shared out equally among its features
+    v(players) = v(all features of these players)        features share the score of their player out equally
 
 So a method that asks about hundreds of coalitions plays with some hundred patches, and its scores can still be held
 against those of methods that score every pixel.
