@@ -164,7 +164,7 @@ class Image:
             value["width"],
             value["name"],
             None if frame is None else Frame(*frame),
-            None if division is None else Division(*division[:2], _unpacked(division[2])),
+            None if division is None else Division(division[0], division[1], _unpacked(division[2])),
         )
 
     def marks(self, gold: Sequence[Box], places: Sequence[Box]) -> Bools:

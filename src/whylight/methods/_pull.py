@@ -36,14 +36,12 @@ class Pull:
 
     def __init__(self, places: Floats, like: Tensor) -> None:
         self._grid = grid_of(places) if len(places) > MOST_DENSE else None
-        self._squares: Tensor | None = None
-        if self._grid is None:
-            own = torch.as_tensor(places, dtype=like.dtype, device=like.device)
-            self._squares = (own[:, None] - own[None]).square().sum(-1)  # [source, feature]
+        own = torch.as_tensor(places if self._grid is None else places[:0], dtype=like.dtype, device=like.device)
+        self._squares = (own[:, None] - own[None]).square().sum(-1)  # [source, feature]
 
     def __call__(self, weight: Tensor, width: Tensor) -> Tensor:
         """Return the pull at each feature, `[features]`, from weights and widths of sources."""
-        if self._squares is not None:
+        if self._grid is None:
             found: Tensor = (weight[:, None] * (-self._squares / width[:, None]).exp()).sum(0)
             return found
         flat: Tensor = grid_pull(weight.reshape(self._grid), width.reshape(self._grid)).flatten()

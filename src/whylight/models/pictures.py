@@ -86,7 +86,7 @@ def _pixels(opened: Any, called: str) -> Pixels:  # noqa: ANN401  a picture of P
         return _from_array(np.asarray(turned))
     if "A" in turned.getbands() or "transparency" in turned.info:
         turned = turned.convert("RGBA")
-        if turned.getchannel("A").getextrema()[0] < OPAQUE:
+        if np.asarray(turned.getchannel("A")).min() < OPAQUE:
             raise InputError(f"{called} is partly transparent, which no model sees; put it on a background.")
     return np.asarray(turned.convert("RGB"))
 

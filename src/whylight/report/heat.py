@@ -86,7 +86,7 @@ def regions_of(explanation: Explanation, target: Target, *, count: int = REGIONS
     if len(places) > MOST_REGIONS:
         grid = Division(min(CELLS, picture.height), min(CELLS, picture.width))
         labels = grid.labels(picture.height, picture.width)
-        scores = np.bincount(labels.ravel(), field_of(explanation, target).ravel())
+        scores = np.asarray(np.bincount(labels.ravel(), field_of(explanation, target).ravel()), dtype=np.float64)
         places = Image(picture.pixels, picture.height, picture.width, division=grid).own_places or ()
     order = np.argsort(-(scores if explanation.provenance.signed else np.abs(scores)), kind="stable")
     chosen = [int(i) for i in order[:count] if scores[i] > 0 or not explanation.provenance.signed]
