@@ -18,7 +18,7 @@ from whylight.models.devices import CPU, check_placed, chosen_device, move
 from whylight.models.folder import CONFIG, is_failure, quoted, reason
 from whylight.models.images import ImageClassifier
 from whylight.models.preparation import PROBE, Preparation, Prepare
-from whylight.models.reading import IMAGES, find_folder, read_model
+from whylight.models.reading import IMAGES, read_model
 
 TASK = "ForImageClassification"
 """How Hugging Face calls classes of such models."""
@@ -27,8 +27,7 @@ TASK = "ForImageClassification"
 def reads_images(model: object, preparer: object) -> bool:
     """Say whether a user's model is one of pictures: a folder that says so, or a network with a preparation of them."""
     if isinstance(model, str | Path):
-        folder = find_folder(str(model))
-        return folder is not None and any(TASK in name for name in _architectures(folder))
+        return any(TASK in name for name in _architectures(Path(model)))
     if isinstance(model, PreTrainedModel):
         return type(model).__name__.endswith(TASK)
     return isinstance(model, nn.Module) and callable(preparer) and not hasattr(preparer, "is_fast")

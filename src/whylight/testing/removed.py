@@ -68,6 +68,7 @@ def _within(some: Sequence[object], others: Sequence[object]) -> bool:
 
 
 def row_shown(rows: Batch) -> str:
+    """Return a row for a message."""
     if isinstance(rows, TokenBatch):
         return str(rows.ids[0, : rows.lengths[0]].tolist())
     return repr(rows.texts[0]) if isinstance(rows, TextBatch) else f"{len(rows)} rows"

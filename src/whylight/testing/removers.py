@@ -1,7 +1,7 @@
 """What every remover promises, in a line: `check_remover("my_remover")`.
 
-The laws of `whylight.perturb`, on windows of tokens, of plain text and of pictures: of one text, of a pair, and of a text
-so long that a window holds a part of its features only. Cost: no pass through any model.
+The laws of `whylight.perturb`, on windows of tokens, of plain text and of pictures: of one text, of a pair, and of a
+text so long that a window holds a part of its features only. Cost: no pass through any model.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
