@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from whylight.explaining.explain import explain
     from whylight.explaining.options import Options
     from whylight.models.load import load
-    from whylight.models.pictures import image
+    from whylight.data.pictures import image
     from whylight.run.evaluate import evaluate
     from whylight.run.evaluation import open_run
     from whylight.study.audit import audit
@@ -88,7 +88,7 @@ _LAZY = {
     "explain": "whylight.explaining.explain",
     "fit": "whylight.training.fit",
     "fit_mlm": "whylight.training.fit_mlm",
-    "image": "whylight.models.pictures",
+    "image": "whylight.data.pictures",
     "load": "whylight.models.load",
     "measure": "whylight.explaining.evaluate",
     "open_run": "whylight.run.evaluation",

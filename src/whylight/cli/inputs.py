@@ -37,7 +37,7 @@ def _pictures(options: Mapping[str, Any]) -> "Sequence[Image]":
         raise SettingError("one model reads texts or pictures; leave out either --image or the texts.")
     if options["model"] is None:
         raise SettingError("the bundled model reads texts; name a model of pictures: --model.")
-    from whylight.models.pictures import image  # noqa: PLC0415  loads only when it is needed
+    from whylight.data.pictures import image  # noqa: PLC0415  loads only when it is needed
 
     return [image(path) for path in options["image"]]
 
