@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from whylight.core.image import Box, Image
     from whylight.core.prompt import Prompt
     from whylight.data.load import dataset
+    from whylight.data.pictures import image
     from whylight.explaining.compatible import compatible
     from whylight.explaining.evaluate import measure
     from whylight.explaining.explain import explain
     from whylight.explaining.options import Options
     from whylight.models.load import load
-    from whylight.data.pictures import image
     from whylight.run.evaluate import evaluate
     from whylight.run.evaluation import open_run
     from whylight.study.audit import audit
