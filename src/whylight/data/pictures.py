@@ -5,14 +5,17 @@ blue. What would be guessed is refused: transparency, several frames, sizes at w
 """
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from whylight.core.arrays import Ints
 from whylight.core.errors import InputError
 from whylight.core.image import CHANNELS, Image, Pixels
 
+T = TypeVar("T")
 MOST_PIXELS, MOST_STRETCHED = 100_000_000, 100
 """Pixels of a picture, and how many times as long as wide it may be: models stretch the short side to their own."""
 OPAQUE = 255
@@ -40,7 +43,7 @@ def image(source: Any, *, name: str | None = None) -> Image:  # noqa: ANN401  a 
     if isinstance(source, Image):
         return source
     if isinstance(source, str | Path):
-        return Image.of(_read(Path(source)), name=Path(source).name if name is None else name)
+        return Image.of(_opened(Path(source), _pixels), name=Path(source).name if name is None else name)
     if isinstance(source, np.ndarray):
         return Image.of(_from_array(source), name=name or "")
     if hasattr(source, "convert") and hasattr(source, "size"):
@@ -48,7 +51,19 @@ def image(source: Any, *, name: str | None = None) -> Image:  # noqa: ANN401  a 
     raise InputError(f"a picture is a file, a picture of Pillow or an array of bytes, not a {type(source).__name__}.")
 
 
-def _read(path: Path) -> Pixels:
+def numbers_in(path: Path) -> Ints:
+    """Return the numbers of a picture of one channel, `[height, width]`: of a mask; of one in colours, the largest."""
+    return _opened(path, _numbers)
+
+
+def _numbers(opened: Any, _called: str) -> Ints:  # noqa: ANN401  a picture of Pillow
+    values = np.asarray(opened, dtype=np.int64)
+    found: Ints = values if values.ndim == GREY else values[..., :CHANNELS].max(axis=-1)
+    return found
+
+
+def _opened(path: Path, take: Callable[[Any, str], T]) -> T:
+    """Open a file, and take from it what is wanted."""
     from PIL import Image as Pillow  # noqa: PLC0415  only who explains pictures needs it
 
     if not path.is_file():
@@ -58,7 +73,7 @@ def _read(path: Path) -> Pixels:
             warnings.simplefilter("ignore")  # of sizes, which are looked at here
             opened = Pillow.open(path)
             _check_size(*opened.size, f"'{path}'")
-            return _pixels(opened, f"'{path}'")
+            return take(opened, f"'{path}'")
     except InputError:
         raise
     except (OSError, ValueError, SyntaxError, Pillow.DecompressionBombError) as error:
