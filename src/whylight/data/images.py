@@ -73,7 +73,8 @@ def _record(folder: Path, row: dict[str, str]) -> Record:
 def _by_folders(folder: Path, reading: Reading) -> Iterator[Record]:
     """Yield the pictures of each folder, whose name is their label."""
     if not folder.is_dir():
-X
+        said = f"give the folder that holds {TABLE}, or folders of pictures"
+        raise InputError(f"'{quotable(folder)}' does not exist; {said}.")
     for own in sorted(one for one in folder.iterdir() if one.is_dir()):
         files = sorted(one for one in own.iterdir() if one.suffix.lower() in SUFFIXES)
         for number, file in enumerate(files, start=1):
