@@ -103,7 +103,10 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         str,
         typer.Option(help="Labels whose faithfulness is measured: predicted or gold; plausibility is of gold ones."),
     ] = "predicted",
-    unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
+    unit: Annotated[
+        str | None,
+        typer.Option(help="word (default), token or sentence; of pictures pixel (default), patch, superpixel."),
+    ] = None,
     long: Annotated[str, typer.Option(help="window, segments, truncate or refuse.")] = "window",
     tune: Annotated[str | None, typer.Option(help="Split on which decision boundaries are tuned.")] = None,
     tune_sample: Annotated[int, typer.Option(help="Records of that split to use.")] = 100,

@@ -45,6 +45,8 @@ whylight explain --file reviews.csv --text-column review --method ig --set ig.st
 
 whylight explain "A gripping film." --method attention_rollout --set layer=all --format html --out layers.html
 
+whylight explain --image photo.jpg --model ./my-image-model --method occlusion --format html --out photo.html
+
 whylight explain "A man sleeps." --pair "A person rests." --model ./my-nli-model --format json
 """
 
@@ -66,6 +68,9 @@ def explain(  # noqa: PLR0913  one parameter an option
     pair_column: PairColumn = None,
     drop_broken: DropBroken = False,
     pair: Annotated[str | None, typer.Option(help="Second text of a pair task, e.g. the hypothesis.")] = None,
+    image: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Picture to explain, may be repeated; with --model.")
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(help="Folder or hub id of a classifier. [dim]\\[default: the bundled sentiment model][/]"),
@@ -81,7 +86,10 @@ def explain(  # noqa: PLR0913  one parameter an option
         list[str] | None,
         typer.Option(help="predicted, all, a label or an index; may be repeated. [dim]\\[default: predicted][/]"),
     ] = None,
-    unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
+    unit: Annotated[
+        str | None,
+        typer.Option(help="word (default), token or sentence; of pictures pixel (default), patch, superpixel."),
+    ] = None,
     remover: Annotated[
         str | None,
         typer.Option(

@@ -9,7 +9,7 @@ import numpy as np
 from whylight.core import printable, showing
 from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import WhylightError
-from whylight.core.inputs import Input, Settings, kind_named, named_numbers, numbers_of, place_of
+from whylight.core.inputs import Input, Settings, kind_named, named_numbers, numbers_of, own_places, place_of
 from whylight.core.labels import Target
 from whylight.core.series import Series
 
@@ -158,7 +158,7 @@ class Explanation:
         return {
             "kind": self.example.kind,
             "input": self.example.to_json(),
-            "places": [numbers_of(place) for place in self.places],
+            "places": [] if self.places == own_places(self.example) else [numbers_of(place) for place in self.places],
             "targets": [asdict(target) for target in self.targets],
             "scores": self.scores.tolist(),
             "prediction": _plain(self.prediction),
@@ -175,9 +175,11 @@ class Explanation:
         receipt |= {"notes": tuple(given["notes"]), "completeness_gap": None if gap is None else tuple(gap)}
         answer = dict(given["prediction"])
         answer |= {name: tuple(answer[name]) for name in ("probabilities", "predicted")}
+        example = kind.from_json(given["input"])
+        places = tuple(place_of(kind, numbers) for numbers in given["places"])
         return cls(
-            example=kind.from_json(given["input"]),
-            places=tuple(place_of(kind, numbers) for numbers in given["places"]),
+            example=example,
+            places=places or own_places(example) or (),
             targets=tuple(Target(**target) for target in given["targets"]),
             scores=np.asarray(given["scores"], dtype=np.float64),
             prediction=Prediction(**answer),

@@ -14,7 +14,7 @@ from whylight.core.inputs import Input
 from whylight.core.labels import MOST_SHOWN, Target, TargetSpec
 from whylight.explaining.removing import chosen_removal
 from whylight.views.cache import BoundedCache
-from whylight.views.classifier import Classifier
+from whylight.views.classifier import Classifier, unit_for
 from whylight.views.meter import Meter
 
 SAME = 1e-4
@@ -50,11 +50,11 @@ class Case:
         return self.classifier.labels.resolve(spec, np.asarray(self.prediction.probabilities))
 
 
-def open_case(classifier: Classifier, example: Input, *, unit: Unit = "word", long: Long = "window") -> Case:
-    """Encode an example and ask the classifier for its answer."""
+def open_case(classifier: Classifier, example: Input, *, unit: Unit | None = None, long: Long = "window") -> Case:
+    """Encode an example, into what features the classifier takes by default or into others, and ask for its answer."""
     if example.kind != classifier.reads:
         raise InputError(f"{classifier.kind} reads inputs of the kind '{classifier.reads}', not '{example.kind}'.")
-    encoded = classifier.encode(example, unit=unit, long=long)
+    encoded = classifier.encode(example, unit=unit_for(classifier, unit), long=long)
     cache = BoundedCache()
     logits = _untouched_logits(classifier, encoded, cache)
     probabilities = classifier.labels.probabilities(logits)

@@ -68,7 +68,7 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
     *,
     method: str | Sequence[str] | None = None,
     target: TargetSpec = "predicted",
-    unit: str = "word",
+    unit: str | None = None,
     remover: str | None = None,
     score: str | None = None,
     long: str = "window",
@@ -88,7 +88,7 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
             `integrated_gradients`, or `kernel_shap` where that does not work: with a callable, or a model that has no
             gradient.
         target: `"predicted"`, `"all"`, a label, an index, or a list of labels and indices.
-        unit: `word`, `token` or `sentence`.
+        unit: `word` (the default of texts), `token` or `sentence`; of images `pixel`, `patch` or `superpixel`.
         remover: `mask`, `delete`, `pad`, `unk`, `zero` or `infill`, also with settings of its own,
             `"infill[mode=top1]"`; by default what suits the model. A method may name its own: `"lime[remover=delete]"`.
         score: `logit`, `probability`, `log_odds`, `log_probability`, `log_sigmoid` or `log_mixture`; by default what

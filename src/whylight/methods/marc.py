@@ -35,14 +35,15 @@ from whylight.core import progress
 from whylight.core.errors import SettingError
 from whylight.core.registry import method
 from whylight.core.scores import Scores
+from whylight.methods._pull import Pull
 from whylight.views.gradient import Baseline
 from whylight.views.joint import answers_together, fits
 from whylight.views.soft import SoftGame
 
 Complement = Literal["log_one_minus", "log", "none"]
 Kernel = Literal["sigma", "sigma_squared"]
-Background = Literal["pad_first", "pad", "mask", "unk", "zero"]
-FIRST: tuple[Baseline, ...] = ("pad", "mask", "unk", "neutral")
+Background = Literal["pad_first", "pad", "mask", "unk", "zero", "blur", "mean", "black", "white"]
+FIRST: tuple[Baseline, ...] = ("pad", "mask", "unk", "neutral", "blur")
 START_WEIGHT, START_SIGMA = 1.2, 2.0
 LEAST_SIGMA = 1e-3
 """The penalty keeps sigma above 0, unless a step is longer than the way to it."""
@@ -153,8 +154,7 @@ class _Mask:
         self.game, self.target, self.background = game, target, background
         self._asked = asked
         inputs = game.view.inputs
-        places = torch.as_tensor(game.positions, dtype=inputs.dtype, device=inputs.device)
-        self._squares = (places[:, None] - places[None]).square().sum(-1)  # [source, feature]
+        self._pull = Pull(game.positions, inputs)
         self._weight = inputs.new_full((game.n_features,), START_WEIGHT).requires_grad_()
         self._sigma = inputs.new_full((game.n_features,), START_SIGMA).requires_grad_()
         self._optimiser = torch.optim.Adam([self._weight, self._sigma], lr=asked.rate * asked.pace)
@@ -166,9 +166,7 @@ class _Mask:
     def values(self) -> Tensor:
         """Return how far each feature is present, `[features]`."""
         width = self._sigma if self._asked.kernel == "sigma" else self._sigma.square()
-        pull = self._weight[:, None] * (-self._squares / width[:, None]).exp()
-        values: Tensor = pull.sum(0).sigmoid()
-        return values
+        return self._pull(self._weight, width).sigmoid()
 
     def points(self, values: Tensor) -> Tensor:
         """Return what is kept and the rest, with noise, `[2, positions, dims]`."""

@@ -18,6 +18,7 @@ from whylight.models.chunked import ChunkedClassifier
 from whylight.models.devices import AUTO, CPU, check_placed, chosen_device, move
 from whylight.models.encoder import TransformerClassifier
 from whylight.models.folder import quoted
+from whylight.models.image_loading import load_image_classifier, reads_images
 from whylight.models.pipelines import is_pipeline, unpack
 from whylight.models.prompted import PromptedNetwork
 from whylight.models.reading import find_folder, read_model
@@ -44,7 +45,9 @@ def load(  # noqa: PLR0913  every argument is optional and named
             `list[str] -> probabilities [texts, labels]` (with `labels`), or nothing for the bundled sentiment model.
             A folder or model may be an adapter of peft (LoRA), which is merged into a copy of its base. A
             text-classification pipeline of Hugging Face is read as its model and tokenizer.
-        tokenizer: The tokenizer of a loaded model.
+        tokenizer: The tokenizer of a loaded model. Of a model of pictures, its image processor, or any function from a
+            picture of Pillow to its input `[3, height, width]`; `model` is then any network with logits, and needs
+            `labels`.
         labels: Names of the labels; needed for a callable, else they replace the model's own.
         head: `softmax`, `sigmoid` (multi-label) or `binary` (one logit), where the model does not say.
         mask_string: For a callable: what replaces a removed word under the remover `mask`.
@@ -72,6 +75,10 @@ def load(  # noqa: PLR0913  every argument is optional and named
     model = _unwrapped(model)
     if prompt is not None:
         return _load_prompted(model, tokenizer, prompt, max_tokens=max_tokens, device=device, allow_pickle=allow_pickle)
+    if reads_images(model, tokenizer):
+        return load_image_classifier(
+            model, tokenizer, labels=names, head=head, device=device, allow_pickle=allow_pickle
+        )
     if identity is not None and not _is_callable(model):
         raise SettingError("identity= is the name of a callable; a model is known by its weights.")
     if is_pipeline(model):

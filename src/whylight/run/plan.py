@@ -1,7 +1,7 @@
 """What a run is asked to do: methods and metrics with complete settings, and what each metric needs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from whylight.core.errors import InputError, SettingError
 from whylight.core.explanation import Explanation
@@ -20,7 +20,7 @@ from whylight.run.corpus import Scaling, measures_of, needs_boundary, scaling_of
 from whylight.store.columns import EXPLAINED, Columns, Measure
 from whylight.store.tables import HUMAN, RANDOM
 from whylight.views.batch import Removal
-from whylight.views.classifier import Classifier
+from whylight.views.classifier import Classifier, unit_for
 from whylight.views.game import Game
 
 DEFAULT_METRICS = ("aopc_comprehensiveness", "aopc_sufficiency", "average_precision", "iou")
@@ -124,6 +124,7 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     default = default_remover(classifier)
     measured_by = list(dict.fromkeys(name or default for name in removers or (options.remover,)))
     measuring, _ = remover_settings(settings, measured_by)
+    options = replace(options, unit=unit_for(classifier, options.unit))
     options, others = with_remover_settings(classifier, options, settings, asked=asked)
     others = remover_settings(others, measured_by)[1]
     methods_by = [removal_of(classifier, options.under(one.remover)) for one in asked]

@@ -206,7 +206,7 @@ def _check_asked(options: Options, *, shares: Sequence[float], seeds: Sequence[i
         check_share("shares", share)
     for seed in seeds:
         check_seed(seed)
-    if options.unit != "word" or options.long == "truncate":
+    if options.unit not in (None, "word") or options.long == "truncate":
         raise SettingError("words of the whole text are removed; leave out the unit, and do not truncate.")
 
 

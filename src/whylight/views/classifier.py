@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from whylight.core.arrays import Bools, Floats
-from whylight.core.encoded import Encoded, Long, Unit
+from whylight.core.encoded import TEXT_UNITS, Encoded, Long, Unit
 from whylight.core.errors import IncompatibleError
 from whylight.core.labels import OF_ONE_LABEL, Labels, ScoreSpace, Target
 from whylight.views.batch import Removal
@@ -116,6 +116,17 @@ class Classifier(Protocol):
 
 
 @runtime_checkable
+class Divides(Protocol):
+    """A classifier that says what its features may be.
+
+    Attributes:
+        units: What they may be, default first.
+    """
+
+    units: tuple[Unit, ...]
+
+
+@runtime_checkable
 class Tried(Classifier, Protocol):
     """A classifier that finds out by itself whether views of it are right.
 
@@ -152,6 +163,14 @@ class Dissected(Protocol):
             post_norm: Whether each of them must end in a norm.
         """
         ...
+
+
+def unit_for(classifier: Classifier, unit: Unit | None) -> Unit:
+    """Return what features are to be: what is asked for, if the classifier knows it, or its default."""
+    known = classifier.units if isinstance(classifier, Divides) else TEXT_UNITS
+    if unit is not None and unit not in known:
+        raise IncompatibleError(f"{classifier.kind} has no features that are {unit}s; use {', '.join(known)}.")
+    return unit or known[0]
 
 
 def game_of(classifier: Classifier, encoded: Encoded, request: Request) -> Game:
