@@ -18,6 +18,7 @@ from whylight.core.text import Span, Text
 
 if TYPE_CHECKING:
     from whylight import plot
+    from whylight.core.endpoint import Endpoint
     from whylight.core.prompt import Prompt
     from whylight.data.load import dataset
     from whylight.explaining.compatible import compatible
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0.dev0"
 __all__ = [
+    "Endpoint",
     "Example",
     "Explanation",
     "Explanations",
@@ -71,6 +73,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "Endpoint": "whylight.core.endpoint",
     "Options": "whylight.explaining.options",
     "Prompt": "whylight.core.prompt",
     "audit": "whylight.study.audit",
