@@ -1,10 +1,12 @@
 """A service on this machine that speaks OpenAI's protocol, answers from a function, and fails as it is told to."""
 
 import json
+import math
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -27,14 +29,9 @@ def worth(text: str) -> float:
 def likely(prompt: str) -> dict[str, float]:
     """The tokens behind a prompt: both answers and something else, as log-probabilities that are known."""
     text = prompt.rsplit("Review: ", maxsplit=1)[-1].removesuffix("\nSentiment:")
-    share = 1 / (1 + 2.718281828459045 ** -worth(text))
-    return {" positive": log(0.75 * share), " negative": log(0.75 * (1 - share)), " fine": log(0.25)}
-
-
-def log(value: float) -> float:
-    import math  # noqa: PLC0415  one use
-
-    return math.log(value)
+    share = 1 / (1 + math.exp(-worth(text)))
+    answers = {" positive": 0.75 * share, " negative": 0.75 * (1 - share), " fine": 0.25}
+    return {token: math.log(value) for token, value in answers.items()}
 
 
 @dataclass
@@ -51,6 +48,7 @@ class Server:
     busy: int = 0
     busiest: int = 0
     connections: int = 0
+    open: list[Any] = field(default_factory=list)
     lock: Any = field(default_factory=threading.Lock)
 
     @property
@@ -74,6 +72,7 @@ class Handler(BaseHTTPRequestHandler):
         super().setup()
         with self.state.lock:
             self.state.connections += 1
+            self.state.open.append(self.connection)
 
     def do_POST(self) -> None:
         state = self.state
@@ -138,6 +137,9 @@ def serving(**options: Any) -> Iterator[Server]:
     finally:
         server.shutdown()
         server.server_close()
+        for connection in state.open:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
         thread.join()
 
 

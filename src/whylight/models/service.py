@@ -188,6 +188,8 @@ class Service:
         try:
             own.wait()
             reply = line.ask(self.path, body, headers)
+            if line.is_cut:  # what was cut in the middle of its headers reads like an empty answer
+                raise TimeoutError
         except FAULTS as error:
             line.close()
             own.wait()
@@ -198,10 +200,8 @@ class Service:
             own.lines.discard(line)
         self._has_answered = True
         line.deadline = None
-        if line.used and not line.is_cut:
+        if line.used:
             self._idle.put(line)
-        else:
-            line.close()
         return reply
 
     def _used_line(self) -> Line | None:
