@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -154,7 +154,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
 ) -> None:
     """Measure methods on a data set: one table with intervals, beside `random` and `human`."""
     options = locals()
-    named = [named_model(one, endpoint, endpoint_model, endpoint_settings) for one in model or [None]]
+    named = _named(model, endpoint, endpoint_model, endpoint_settings)
     from whylight.explaining.options import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.report.run_sheets import evaluation_sheet, several_sheet  # noqa: PLC0415
@@ -205,6 +205,12 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     else:
         print_records(found.records(), output_format)
     _say_folder(out)
+
+
+def _named(model: list[str] | None, *endpoint: Any) -> list[str | Endpoint | None]:  # noqa: ANN401  options of one
+    """Return the models that a command names."""
+    paths: list[str | None] = [*model] if model else [None]
+    return [named_model(one, *endpoint) for one in paths]
 
 
 def _title(records: "Dataset", metric_model: str | None) -> str:

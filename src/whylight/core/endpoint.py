@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from whylight.core.errors import SettingError, unknown
@@ -140,11 +141,12 @@ def parse_endpoint(url: str, model: str | None, given: Mapping[str, str]) -> End
     for name in given:
         if name not in known:
             raise unknown("setting of an endpoint", name, known)
-    takes = {name: Setting(name, one.type, one.default) for name, one in known.items()}
-    settings = {name: takes[name].parse(value) for name, value in given.items()}
+    settings: dict[str, Any] = {
+        name: Setting(name, known[name].type, None).parse(value) for name, value in given.items()
+    }
     if model is None:
         raise SettingError("--endpoint needs the name of the model that it is to ask: --endpoint-model NAME.")
-    return Endpoint(url, model=model, **settings)  # type: ignore[arg-type]  each has the type of its field
+    return Endpoint(url, model=model, **settings)
 
 
 def is_loopback(address: str) -> bool:
@@ -183,8 +185,8 @@ def _checked_url(given: object) -> str:
 def _check_number(name: str, value: object, lowest: float, highest: float, *, whole: bool) -> None:
     if name == "per_minute" and value is None:
         return
-    fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-    if not fits or not lowest <= value <= highest:  # type: ignore[operator]  it is a number then
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    if not lowest <= number <= highest or (whole and not isinstance(number, int)):
         kind = "a whole number" if whole else "a number"
         most = f" and at most {highest:g}" if math.isfinite(highest) else ""
         raise SettingError(f"{name} of an endpoint is {value!r}; it must be {kind}, at least {lowest:g}{most}.")

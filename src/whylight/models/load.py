@@ -73,8 +73,8 @@ def load(  # noqa: PLR0913  every argument is optional and named
     names = _listed_names(labels)
     model = _unwrapped(model)
     if isinstance(model, Endpoint):
-        own = {"labels": labels, "head": head, "mask_string": mask_string, "identity": identity, "device": device}
-        return _load_endpoint(model, prompt, {**own, "tokenizer": tokenizer, "max_tokens": max_tokens})
+        others = {"labels": labels, "head": head, "mask_string": mask_string, "identity": identity, "device": device}
+        return _load_endpoint(model, prompt, {**others, "tokenizer": tokenizer, "max_tokens": max_tokens})
     if prompt is not None:
         return _load_prompted(model, tokenizer, prompt, max_tokens=max_tokens, device=device, allow_pickle=allow_pickle)
     if identity is not None and not _is_callable(model):
