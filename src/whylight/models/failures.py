@@ -57,7 +57,10 @@ def on_the_way(error: Exception, *, has_answered: bool) -> FailedError:
             what = "leads to another machine, and text would travel to it unencrypted: use https://, or allow_http=True"
             again = False
         case ssl.SSLCertVerificationError():
-            what, again = f"has a certificate that cannot be verified ({one_line(error.verify_message)})", False
+            what, again = (
+                f"has a certificate that cannot be verified ({one_line(error.verify_message).rstrip('.')})",
+                False,
+            )
         case ssl.SSLError():
             what, again = "does not speak HTTPS as it should", has_answered
         case socket.gaierror():

@@ -15,6 +15,7 @@ from http.client import HTTPConnection, HTTPResponse, HTTPSConnection, Incomplet
 from typing import NamedTuple
 
 from whylight.core.endpoint import Endpoint, is_loopback
+from whylight.core.interruption import taken
 
 LARGEST = 2**20
 """Bytes of an answer; one with the twenty likeliest tokens has about 2,000."""
@@ -83,7 +84,7 @@ class Line:
 
     def cut(self) -> None:
         """Have whatever reads or writes end with an error; for another thread than the one that does."""
-        with self._lock:
+        with taken(self._lock):
             self._is_cut = True
             if self._socket is not None:
                 with suppress(OSError):  # it is closed already
@@ -92,7 +93,7 @@ class Line:
 
     def close(self) -> None:
         """Close the connection; the next request opens another."""
-        with self._lock:
+        with taken(self._lock):
             own, connection, self._socket, self._connection = self._socket, self._connection, None, None
         if connection is not None:
             connection.close()
@@ -126,7 +127,7 @@ class Line:
 
     def _keep(self, own: socket.socket) -> None:
         """Keep a socket where it can be cut."""
-        with self._lock:
+        with taken(self._lock):
             self._socket = own
         _ = self._there  # it may have been cut while there was nothing to cut
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from whylight.core.endpoint import Endpoint
-from whylight.core.interruption import at_once
+from whylight.core.interruption import at_once, postponed
 from whylight.models.failures import FAULTS, FailedError, UnansweredError, content_of, on_the_way
 from whylight.models.line import Line, Reply
 
@@ -143,7 +143,8 @@ class Service:
                     threads = [thread for thread in threads if thread.is_alive()]
                     own.cut_overdue()
         finally:
-            own.end()
+            with postponed():  # a second Ctrl-C waits until all are cut
+                own.end()
         if own.faults:
             raise own.faults[0]
 
