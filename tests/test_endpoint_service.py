@@ -202,13 +202,19 @@ def test_when_to_come_back_is_a_number_or_a_date(given: str | None, least: float
     assert least <= seconds_of(given) <= most
 
 
-def test_requests_keep_their_distance() -> None:
-    pace = Pace(600)
-    turns = [pace.turn() for _ in range(4)]
-    assert turns == pytest.approx([0, 0.1, 0.2, 0.3], abs=0.02)
-    pace.hold(5)
-    assert pace.turn() == pytest.approx(5, abs=0.02)
-    assert Pace(None).turn() == Pace(None).turn() == 0
+def test_requests_keep_their_distance(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    with monkeypatch.context() as clock:
+        clock.setattr(time, "monotonic", lambda: now[0])
+        pace, free = Pace(600), Pace(None)
+        assert [pace.turn() for _ in range(4)] == pytest.approx([0, 0.1, 0.2, 0.3])
+        now[0] += 0.25
+        assert pace.turn() == pytest.approx(0.15)
+        pace.hold(5)
+        free.hold(5)
+        assert [pace.turn(), pace.turn(), free.turn(), free.turn()] == pytest.approx([5, 5.1, 5, 5])
+        now[0] += 60
+        assert [pace.turn(), free.turn(), free.turn()] == [0, 0, 0]
     with serving() as server:
         started = time.monotonic()
         wl.explain(server.load(per_minute=1200), "a good film", method="occlusion")  # six requests
@@ -247,13 +253,13 @@ def drip_continues(handler: Handler, _number: int) -> bool:
     return drip(handler, b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
-@pytest.mark.parametrize("fault", [drip_headers, drip_body, drip_continues, slowly(1.0)])
+@pytest.mark.parametrize("fault", [drip_headers, drip_body, drip_continues, slowly(4.0)])
 def test_an_answer_that_never_ends_is_given_up(fault: Any) -> None:
     with serving(fault=fault) as server:
         started = time.monotonic()
         with pytest.raises(ModelError, match=r"gave no whole answer within 0.2 s \(2 times in a row\)"):
             server.load(timeout=0.2, retries=1)
-        assert time.monotonic() - started < 0.9
+        assert time.monotonic() - started < 3  # where each would take four
 
 
 def huge_body(handler: Handler, _number: int) -> bool:
@@ -334,22 +340,25 @@ def own_handler() -> Any:
 
 @pytest.mark.usefixtures("own_handler")
 def test_ctrl_c_ends_waiting_at_once_and_what_came_is_kept() -> None:
+    main = threading.main_thread().ident
+    assert main is not None
+    struck: list[float] = []
+
     def stuck(_handler: Handler, number: int) -> bool:
+        if number == 7:  # both requests that may be under way are stuck
+            struck.append(time.monotonic())
+            signal.pthread_kill(main, signal.SIGINT)
         if number > 5:
-            time.sleep(3)
+            time.sleep(4)
         return False
 
-    main = threading.main_thread().ident
     with serving(fault=stuck) as server:
         clf = server.load(in_flight=2, retries=50)
-        timer = threading.Timer(0.3, lambda: signal.pthread_kill(main, signal.SIGINT))  # type: ignore[arg-type]
-        timer.start()
-        started = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             wl.explain(clf, "a very good film , not bad", method="occlusion")
-        assert time.monotonic() - started < 0.8
+        assert time.monotonic() - struck[0] < 2
         asked = len(server.requests)
-        assert asked <= 7
+        assert asked == 7
         time.sleep(0.1)
         assert len(server.requests) == asked  # none begins afterwards
         server.fault = lambda _handler, _number: False
