@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import answering
+import masked
 import prompting
 import tiny
 import whylight as wl
@@ -17,6 +18,7 @@ from answering import WORTH, asked, likely, serving, worth
 from whylight.core.errors import IncompatibleError, InputError, SettingError
 from whylight.core.prompt import Shot
 from whylight.core.registry import METHODS
+from whylight.testing import check_classifier
 from whylight.views.game import Game
 
 TEXT = "a very good but not bad film"
@@ -129,6 +131,20 @@ def test_the_receipt_names_the_service_and_its_model() -> None:
         "it may change, and scores with it"
     )
     assert receipt.forward_passes == 3
+
+
+def test_an_endpoint_keeps_what_every_classifier_promises() -> None:
+    with serving() as server:
+        check_classifier(server.load())
+
+
+def test_a_masked_language_model_may_fill_the_gap() -> None:
+    remover = f"infill[model={masked.folder()}]"
+    with serving() as server:
+        explanation = wl.explain(server.load(), "good film", method="occlusion", remover=remover)
+    assert len(server.prompts) > 4
+    assert len({len(one.split()) for one in server.prompts[3:]}) == 1  # a word stands for each that is removed
+    assert explanation.provenance.score == "log_odds"
 
 
 def test_answers_that_differ_from_request_to_request_are_noted() -> None:
