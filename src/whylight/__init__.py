@@ -18,6 +18,7 @@ from whylight.core.text import Span, Text
 
 if TYPE_CHECKING:
     from whylight import plot
+    from whylight.core.endpoint import Endpoint
     from whylight.core.image import Box, Image
     from whylight.core.prompt import Prompt
     from whylight.data.load import dataset
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0.dev0"
 __all__ = [
     "Box",
+    "Endpoint",
     "Example",
     "Explanation",
     "Explanations",
@@ -78,6 +80,7 @@ __all__ = [
 _LAZY = {
     "Box": "whylight.core.image",
     "Image": "whylight.core.image",
+    "Endpoint": "whylight.core.endpoint",
     "Options": "whylight.explaining.options",
     "Prompt": "whylight.core.prompt",
     "audit": "whylight.study.audit",

@@ -11,7 +11,7 @@ from whylight.cli.completion import complete_methods, complete_removers
 from whylight.cli.data import DropBroken, PairColumn, TextColumn
 from whylight.cli.inputs import read_inputs
 from whylight.cli.limits import Budget, MaxMemory
-from whylight.cli.models import AskedBy, Device
+from whylight.cli.models import AskedBy, Device, EndpointModel, EndpointSettings, EndpointUrl, named_model
 from whylight.cli.settings import parse_head, parse_settings
 from whylight.core import evidence as evidence_rule, printable
 from whylight.core.errors import InputError
@@ -46,6 +46,8 @@ whylight explain --file reviews.csv --text-column review --method ig --set ig.st
 whylight explain "A gripping film." --method attention_rollout --set layer=all --format html --out layers.html
 
 whylight explain --image photo.jpg --model ./my-image-model --method occlusion --format html --out photo.html
+
+whylight explain "A gripping film." --endpoint http://127.0.0.1:8000/v1 --endpoint-model my-llm --prompt sentiment
 
 whylight explain "A man sleeps." --pair "A person rests." --model ./my-nli-model --format json
 """
@@ -130,6 +132,9 @@ def explain(  # noqa: PLR0913  one parameter an option
     budget: Budget = None,
     max_memory: MaxMemory = None,
     prompt: AskedBy = None,
+    endpoint: EndpointUrl = None,
+    endpoint_model: EndpointModel = None,
+    endpoint_settings: EndpointSettings = None,
     device: Device = None,
     head: Annotated[
         str | None, typer.Option(help="softmax, sigmoid or binary, where the model does not say which.")
@@ -142,6 +147,7 @@ def explain(  # noqa: PLR0913  one parameter an option
     """Say which words made a classifier decide."""
     inputs = read_inputs(locals())
     given = parse_settings(settings or [])
+    subject = named_model(model, endpoint, endpoint_model, endpoint_settings)
     evidence_rule.check_evidence(spans=evidence)
     _refuse_missing_folder(out)
     from whylight.explaining.explain import explain_all  # noqa: PLC0415  torch loads only when it is needed
@@ -152,7 +158,7 @@ def explain(  # noqa: PLR0913  one parameter an option
         target=_target(target or []), unit=unit, remover=remover, score=score, long=long, pieces=pieces
     )
     classifier = load(
-        model, head=parse_head(head), max_tokens=max_tokens, prompt=prompt, device=device, allow_pickle=allow_pickle
+        subject, head=parse_head(head), max_tokens=max_tokens, prompt=prompt, device=device, allow_pickle=allow_pickle
     )
     try:
         with limited(budget=budget, max_memory=max_memory):

@@ -130,6 +130,29 @@ class Prompt:
         return "".join(own.get(part, part) for part in FIELD.split(self.shot))
 
 
+def without_end(pieces: tuple[Piece, ...]) -> tuple[tuple[Piece, ...], str]:
+    """Return pieces without the blanks that they end in, and these.
+
+    They belong to the answer: most vocabularies hold " positive" as one token.
+    """
+    end = pieces[-1] if isinstance(pieces[-1], str) else ""
+    kept = end.rstrip(" ")
+    return ((*pieces[:-1], kept) if end else pieces), end[len(kept) :]
+
+
+def between(prompt: Prompt, tail: str, blank: str, answer: str) -> str:
+    """Return what stands between the end of a prompt and an answer.
+
+    Args:
+        prompt: The prompt.
+        tail: Its last words.
+        blank: Blanks behind them.
+        answer: The answer.
+    """
+    missing = not prompt.chat and not tail.endswith(("\n", "\t")) and not answer[0].isspace()
+    return blank or (" " if missing else "")
+
+
 def read_prompt(source: str | Path | Prompt) -> Prompt:
     """Return a prompt: one that comes with the package by its name, or one in a TOML file.
 

@@ -1,12 +1,13 @@
 """Loading classifiers: a folder or hub id, a model with its tokenizer, a pipeline, a callable, or the bundled model."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 from transformers import PreTrainedModel
 
+from whylight.core.endpoint import Endpoint
 from whylight.core.errors import ModelError, SettingError, unknown
 from whylight.core.labels import HEADS, Head, Labels
 from whylight.core.prompt import Prompt, read_prompt
@@ -17,6 +18,7 @@ from whylight.models.callable import CallableClassifier, TextFunction
 from whylight.models.chunked import ChunkedClassifier
 from whylight.models.devices import AUTO, CPU, check_placed, chosen_device, move
 from whylight.models.encoder import TransformerClassifier
+from whylight.models.endpoint import EndpointClassifier, load_endpoint
 from whylight.models.folder import quoted
 from whylight.models.image_loading import load_image_classifier, reads_images
 from whylight.models.pipelines import is_pipeline, unpack
@@ -26,7 +28,7 @@ from whylight.views.classifier import Classifier
 
 
 def load(  # noqa: PLR0913  every argument is optional and named
-    model: str | Path | PreTrainedModel | TextFunction | None = None,
+    model: str | Path | PreTrainedModel | TextFunction | Endpoint | None = None,
     tokenizer: Any = None,  # noqa: ANN401  transformers' own type
     *,
     labels: Sequence[str] | None = None,
@@ -44,7 +46,8 @@ def load(  # noqa: PLR0913  every argument is optional and named
         model: Folder or hub id of a sequence classifier, a loaded model (with `tokenizer`), a function
             `list[str] -> probabilities [texts, labels]` (with `labels`), or nothing for the bundled sentiment model.
             A folder or model may be an adapter of peft (LoRA), which is merged into a copy of its base. A
-            text-classification pipeline of Hugging Face is read as its model and tokenizer.
+            text-classification pipeline of Hugging Face is read as its model and tokenizer. A `wl.Endpoint` (with
+            `prompt`) is a language model that answers over HTTP.
         tokenizer: The tokenizer of a loaded model. Of a model of pictures, its image processor, or any function from a
             picture of Pillow to its input `[3, height, width]`; `model` is then any network with logits, and needs
             `labels`.
@@ -69,10 +72,12 @@ def load(  # noqa: PLR0913  every argument is optional and named
         >>> clf.labels.names
         ('negative', 'positive')
     """
-    if head is not None and head not in HEADS:
-        raise unknown("head", head, HEADS)
+    _check_head(head)
     names = _listed_names(labels)
     model = _unwrapped(model)
+    if isinstance(model, Endpoint):
+        others = {"labels": labels, "head": head, "mask_string": mask_string, "identity": identity, "device": device}
+        return _load_endpoint(model, prompt, {**others, "tokenizer": tokenizer, "max_tokens": max_tokens})
     if prompt is not None:
         return _load_prompted(model, tokenizer, prompt, max_tokens=max_tokens, device=device, allow_pickle=allow_pickle)
     if reads_images(model, tokenizer):
@@ -132,6 +137,23 @@ def _load_prompted(
     classifier = TransformerClassifier(plain, tokenizer, labels=labels, identity=name, limit=limit, network=network)
     promises.try_out(classifier)
     return classifier
+
+
+def _load_endpoint(
+    endpoint: Endpoint, prompt: str | Path | Prompt | None, others: Mapping[str, object]
+) -> EndpointClassifier:
+    """Load a language model that answers over HTTP; what else is given would do nothing, and is refused."""
+    if prompt is None:
+        raise SettingError("an endpoint is asked by a prompt, e.g. prompt='sentiment' (--prompt sentiment).")
+    for name, value in others.items():
+        if value is not None:
+            raise SettingError(f"{name}= is not for an endpoint; its labels and answers are those of the prompt.")
+    return load_endpoint(endpoint, read_prompt(prompt))
+
+
+def _check_head(head: str | None) -> None:
+    if head is not None and head not in HEADS:
+        raise unknown("head", head, HEADS)
 
 
 def _listed_names(labels: Iterable[object] | None) -> tuple[str, ...] | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from whylight.core.arrays import Ints
 from whylight.core.errors import InputError, ModelError, SettingError
-from whylight.core.prompt import Piece, Prompt
+from whylight.core.prompt import Piece, Prompt, between, without_end
 from whylight.core.text import Text
 from whylight.models.folder import is_failure, reason
 from whylight.models.slots import Offsets, Reading, Slot, layout
@@ -54,14 +54,11 @@ class PromptReader:
         self._tokenizer, self.prompt = tokenizer, prompt
         self._controls = _control_tokens(tokenizer)
         pieces = _in_chat(tokenizer, prompt) if prompt.chat else prompt.pieces
-        end = pieces[-1] if isinstance(pieces[-1], str) else ""
-        # blanks at the end belong to the answer: most vocabularies hold " positive" as one token
-        self._blank = end[len(end.rstrip(" ")) :]
-        kept = end[: len(end) - len(self._blank)]
-        self.pieces: tuple[Piece, ...] = (*pieces[:-1], kept) if end else pieces
+        self.pieces, self._blank = without_end(pieces)
+        end = self.pieces[-1]
         # a chat template holds its own first token; elsewhere a slot that is a text's has no ids
         self._start: list[int] = [] if prompt.chat else layout(tokenizer, pair=False)[0].ids.tolist()
-        self.answers = self._read_answers(kept)
+        self.answers = self._read_answers(end if isinstance(end, str) else "")
 
     @property
     def longest_answer(self) -> int:
@@ -128,8 +125,7 @@ class PromptReader:
         before = tokens_of(self._tokenizer, tail)[0] if tail else []
         found: dict[str, Ints] = {}
         for label, answer in self.prompt.answers.items():
-            missing = not self.prompt.chat and not tail.endswith(("\n", "\t")) and not answer[0].isspace()
-            joint = self._blank or (" " if missing else "")
+            joint = between(self.prompt, tail, self._blank, answer)
             ids = tokens_of(self._tokenizer, tail + joint + answer)[0]
             if ids[: len(before)] != before:
                 raise SettingError(

@@ -117,6 +117,7 @@ for _name, _hint in {
     "ChunkedClassifier": WEIGHTS,
     "CallableClassifier": "",
     "ImageClassifier": "",
+    "EndpointClassifier": "",
 }.items():
     register_display(
         _name,
