@@ -18,6 +18,7 @@ from whylight.models.chunked import ChunkedClassifier
 from whylight.models.devices import AUTO, CPU, check_placed, chosen_device, move
 from whylight.models.encoder import TransformerClassifier
 from whylight.models.folder import quoted
+from whylight.models.onnx_reading import find_file, load_file
 from whylight.models.pipelines import is_pipeline, unpack
 from whylight.models.prompted import PromptedNetwork
 from whylight.models.reading import find_folder, read_model
@@ -87,6 +88,9 @@ def load(  # noqa: PLR0913  every argument is optional and named
         return _callable(model, labels=names, head=head, mask_string=mask_string, identity=identity)
     if not isinstance(model, str | Path | None):
         raise ModelError(f"cannot explain a {type(model).__name__}; give a folder, a hub id, a model or a callable.")
+    file = None if model is None else find_file(str(model))
+    if file is not None:
+        return load_file(file, tokenizer, labels=names, head=head, max_tokens=max_tokens, device=device)
     path, place = str(BUNDLED) if model in (None, BUNDLED_NAME) else str(model), chosen_device(device or CPU)
     loaded, its_tokenizer = _read_either(path, allow_pickle=allow_pickle)
     move(loaded, place)
