@@ -22,7 +22,7 @@ from whylight.core.errors import ModelError, SettingError, WhylightError
 from whylight.core.labels import Head
 from whylight.models import promises
 from whylight.models.devices import AUTO, CPU
-from whylight.models.folder import CONFIG, check_config, check_inside, has_tokenizer, quoted, read_object
+from whylight.models.folder import CONFIG, check_config, check_inside, existing, has_tokenizer, quoted, read_object
 from whylight.models.onnx import OnnxClassifier, OnnxModel
 from whylight.models.reading import loading
 from whylight.models.runtimes import LOGITS, OnnxRuntime
@@ -39,8 +39,8 @@ INSIDE = "onnx"
 
 def find_file(path: str) -> Path | None:
     """Return the ONNX file that a name stands for, or None where it stands for something else."""
-    place = Path(path)
-    if place.suffix == SUFFIX and place.is_file():
+    place = existing(path)
+    if place is None or (place.suffix == SUFFIX and place.is_file()):
         return place
     if not place.is_dir() or any(place.glob("*.safetensors")):
         return None

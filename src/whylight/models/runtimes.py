@@ -116,7 +116,7 @@ class OpenVinoRuntime:
             raise ModelError(f"cannot read {quoted(file)} as a file of OpenVINO: {reason(error)}") from error
         self.name = f"OpenVINO {str(package.__version__).split('-')[0]}"
         self._order = [one.get_any_name() for one in self._compiled.inputs]
-        self.inputs = {name: (None, None) for name in self._order}
+        self.inputs = dict.fromkeys(self._order, (None, None))
         self._requests = [self._compiled.create_infer_request() for _ in range(self.streams)]
         self._turn = Lock()
 
@@ -125,13 +125,12 @@ class OpenVinoRuntime:
         arrays = [np.ascontiguousarray(given[name], dtype=np.int64) for name in self._order]
         parts = np.array_split(np.arange(len(arrays[0])), min(self.streams, len(arrays[0])))
         with taken(self._turn), _said_in_one_sentence():
-            for request, part in zip(self._requests, parts, strict=False):
+            running = list(zip(self._requests, parts, strict=False))  # fewer parts than requests, if rows are few
+            for request, part in running:
                 request.start_async([one[part[0] : part[-1] + 1] for one in arrays])
-            for request, _ in zip(self._requests, parts, strict=False):
+            for request, _ in running:
                 request.wait()
-            found = [
-                request.get_output_tensor(0).data.copy() for request, _ in zip(self._requests, parts, strict=False)
-            ]
+            found = [request.get_output_tensor(0).data.copy() for request, _ in running]
         return np.concatenate(found).astype(np.float32)
 
 
