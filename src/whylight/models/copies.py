@@ -84,9 +84,9 @@ def open_copy(
         options: What the model is told besides its inputs.
     """
     package = openvino() if engine == "openvino" else needed("onnxruntime", extra="onnx", wish="accelerate='onnx'")
-    versions = [str(package.__version__), str(torch.__version__), FORM]
+    versions = [str(package.__version__), str(torch.__version__), str(FORM)]
     contents = model_contents(model, tokenizer)
-    name = digest([contents["weights"], contents["configuration"], engine, *example, *versions])[:32]
+    name = digest([contents["weights"], contents["configuration"], engine, *example, *options, *versions])[:32]
     folder = cache_folder() / "copies" / name
     if (folder / FILES[engine]).is_file():
         try:
@@ -132,9 +132,8 @@ def _export(
         if isinstance(error, OSError) or not is_failure(error):
             raise
         why = reason(error.__cause__ or error)  # exporters wrap what the model raised into a page of advice
-        raise ModelError(
-            f"'{type(model).__name__}' has no copy in {engine}, load it without accelerate=: {why}"
-        ) from error
+        name = type(model).__name__
+        raise ModelError(f"'{name}' cannot be copied to {engine}, load it without accelerate=: {why}") from error
 
 
 def _to_openvino(whole: Logits, tensors: tuple[Tensor, ...], file: Path) -> None:
@@ -148,7 +147,7 @@ def _to_openvino(whole: Logits, tensors: tuple[Tensor, ...], file: Path) -> None
 def _to_onnx(whole: Logits, tensors: tuple[Tensor, ...], file: Path) -> None:
     for package in ("onnx", "onnxscript"):
         needed(package, extra="onnx", wish="accelerate='onnx'")
-    free = torch.export.Dim.DYNAMIC  # type: ignore[attr-defined]  missing from its stubs
+    free = torch.export.Dim.DYNAMIC
     torch.onnx.export(
         whole,
         tensors,

@@ -138,8 +138,14 @@ def _from_path(
     file = None if bundled else find_file(str(model))
     if file is not None:
         _check_own_pace(asked["accelerate"], "an ONNX file")
-        own = {"labels": asked["labels"], "head": asked["head"], "max_tokens": asked["max_tokens"]}
-        return load_file(file, tokenizer, device=device, **own)
+        return load_file(
+            file,
+            tokenizer,
+            labels=asked["labels"],
+            head=asked["head"],
+            max_tokens=asked["max_tokens"],
+            device=device,
+        )
     path, place = str(BUNDLED) if bundled else str(model), chosen_device(device or CPU)
     loaded, its_tokenizer = _read_either(path, allow_pickle=allow_pickle)
     move(loaded, place)

@@ -131,7 +131,7 @@ class OnnxClassifier:
     save = showing.save
 
     def __init__(self, model: OnnxModel, tokenizer: Any, *, labels: Labels, identity: str, limit: int) -> None:  # noqa: ANN401
-        self.network = OnnxNetwork(model, tokenizer, limit=limit)
+        self.network: TokenNetwork = OnnxNetwork(model, tokenizer, limit=limit)
         self.tokenizer, self.limit = tokenizer, limit
         self.architecture = self.network.architecture
         self.labels = labels

@@ -49,7 +49,7 @@ def find_file(path: str) -> Path | None:
     if len(files) > 1 and not usual:
         names = ", ".join(file.name for file in files)
         raise ModelError(f"{quoted(place)} holds several ONNX files ({names}); name one of them.")
-    return (usual or files or [None])[0]
+    return next(iter(usual or files), None)
 
 
 def load_file(

@@ -36,6 +36,7 @@ NO_MEMORY = ("alloc", "out of memory", "not enough memory")
 _importing = Lock()
 
 Output = NDArray[np.float32]
+Shapes = Mapping[str, tuple[int | None, ...]]
 
 
 class Runtime(Protocol):
@@ -48,7 +49,7 @@ class Runtime(Protocol):
     """
 
     name: str
-    inputs: Mapping[str, tuple[int | None, ...]]
+    inputs: Shapes
     streams: int
 
     def __call__(self, given: Mapping[str, Ints]) -> Output:
@@ -76,9 +77,9 @@ class OnnxRuntime:
             raise ModelError(f"cannot read {quoted(file)} as an ONNX file: {reason(error)}") from error
         self.name = f"onnxruntime {package.__version__}"
         self._types = {one.name: np.int32 if "int32" in one.type else np.int64 for one in self._session.get_inputs()}
-        self.inputs = {one.name: _sizes(one.shape) for one in self._session.get_inputs()}
+        self.inputs: Shapes = {one.name: _sizes(one.shape) for one in self._session.get_inputs()}
         self.kinds = {one.name: str(one.type) for one in self._session.get_inputs()}
-        self.outputs = {one.name: _sizes(one.shape) for one in self._session.get_outputs()}
+        self.outputs: Shapes = {one.name: _sizes(one.shape) for one in self._session.get_outputs()}
 
     @property
     def output(self) -> str:
@@ -116,7 +117,7 @@ class OpenVinoRuntime:
             raise ModelError(f"cannot read {quoted(file)} as a file of OpenVINO: {reason(error)}") from error
         self.name = f"OpenVINO {str(package.__version__).split('-')[0]}"
         self._order = [one.get_any_name() for one in self._compiled.inputs]
-        self.inputs = dict.fromkeys(self._order, (None, None))
+        self.inputs: Shapes = dict.fromkeys(self._order, (None, None))
         self._requests = [self._compiled.create_infer_request() for _ in range(self.streams)]
         self._turn = Lock()
 
@@ -136,15 +137,16 @@ class OpenVinoRuntime:
 
 def openvino() -> ModuleType:
     """Import OpenVINO such that it reports to nobody."""
+    loaded: dict[str, Any] = sys.modules
     with taken(_importing):
-        before = dict.fromkeys(()) if "openvino" in sys.modules else {TELEMETRY: sys.modules.get(TELEMETRY)}
-        sys.modules.update(dict.fromkeys(before))  # type: ignore[arg-type]  None: as if it were not installed
+        hidden = [] if "openvino" in loaded else [(TELEMETRY, loaded.get(TELEMETRY))]
+        loaded.update({name: None for name, _ in hidden})  # as if it were not installed
         try:
             return needed("openvino", extra="openvino", wish="accelerate='openvino'")
         finally:
-            for name, module in before.items():
-                del sys.modules[name]
-                sys.modules.update({name: module} if module is not None else {})
+            for name, module in hidden:
+                del loaded[name]
+                loaded.update({} if module is None else {name: module})
 
 
 def needed(package: str, *, extra: str, wish: str) -> ModuleType:

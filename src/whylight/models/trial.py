@@ -72,6 +72,14 @@ class OnTokens(Classifier, Protocol):
         ...
 
 
+class OnGradients(OnTokens, Protocol):
+    """A classifier on a network that can be differentiated."""
+
+    def gradient_view(self, segment: Encoded, request: Request) -> GradientView:
+        """Look at one window as a function of its word embeddings."""
+        ...
+
+
 class Findings:
     """What trials of a classifier find out, each done once, when somebody asks.
 
