@@ -36,7 +36,7 @@ class TinyRuntime:
         error: float = 0.0,
         after: int = 0,
     ) -> None:
-        self.model, self.error, self.after = copy.deepcopy(model), error, after
+        self.model, self.error, self.after = copy.deepcopy(model).eval(), error, after
         names = ["input_ids", "attention_mask", "token_type_ids"]
         self.inputs = dict.fromkeys(names, ANY) if inputs is None else dict(inputs)
         self.kinds = dict.fromkeys(self.inputs, "tensor(int64)")

@@ -207,9 +207,7 @@ def test_a_copy_is_written_once_for_the_same_weights(cached: list[str], tmp_path
     (folder / "model.onnx").write_text("half")
     wl.load(tiny.model("bert"), tiny.tokenizer(), accelerate="onnx")
     assert cached[3:] == ["export", "open"]
-    with pytest.raises(
-        ModelError, match="is not the model"
-    ):  # other weights are another copy; this one is of the first
+    with pytest.raises(ModelError, match="is not the model"):  # its own copy says what the first did
         wl.load(tiny.model("bert", seed=1), tiny.tokenizer(), accelerate="onnx")
     assert cached[5:] == ["export", "open"]
 

@@ -121,7 +121,8 @@ def _export(
     engine: Engine,
     options: Mapping[str, object],
 ) -> None:
-    whole, tensors = Logits(model, tuple(example), options).eval(), tuple(example.values())
+    whole, tensors = Logits(model, tuple(example), options), tuple(example.values())
+    whole.training = False  # its own flag: `eval()` would reach the model, which `unchanged` sees to
     export = _to_openvino if engine == "openvino" else _to_onnx
     try:
         with unchanged(model), _silent(), torch.inference_mode(mode=False), torch.no_grad():
