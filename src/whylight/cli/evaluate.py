@@ -24,7 +24,7 @@ from whylight.cli.data import (
     say_losses,
 )
 from whylight.cli.limits import Budget, MaxMemory
-from whylight.cli.models import AskedBy, Device, EndpointModel, EndpointSettings, EndpointUrl, named_model
+from whylight.cli.models import Accelerate, AskedBy, Device, EndpointModel, EndpointSettings, EndpointUrl, named_model
 from whylight.cli.names import Methods
 from whylight.cli.settings import parse_head, parse_settings
 from whylight.cli.tables import TableFormat, print_records
@@ -153,6 +153,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     endpoint_model: EndpointModel = None,
     endpoint_settings: EndpointSettings = None,
     device: Device = None,
+    accelerate: Accelerate = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Measure methods on a data set: one table with intervals, beside `random` and `human`."""
@@ -175,7 +176,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         tuning = tuning.sample(tune_sample, seed=seed + TUNING_SEED)
     say_losses(records, *([] if tuning is None else [tuning]))
     _warn_of_texts(records, [one for one in named if not isinstance(one, Endpoint)])
-    open_model = partial(load, head=parse_head(head), prompt=prompt, device=device)
+    open_model = partial(load, head=parse_head(head), prompt=prompt, device=device, accelerate=accelerate)
     question = Question(
         methods=method or DEFAULT_METHODS,
         metrics=metric or None,

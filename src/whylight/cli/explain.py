@@ -11,7 +11,7 @@ from whylight.cli.completion import complete_methods, complete_removers
 from whylight.cli.data import DropBroken, PairColumn, TextColumn
 from whylight.cli.inputs import read_inputs
 from whylight.cli.limits import Budget, MaxMemory
-from whylight.cli.models import AskedBy, Device, EndpointModel, EndpointSettings, EndpointUrl, named_model
+from whylight.cli.models import Accelerate, AskedBy, Device, EndpointModel, EndpointSettings, EndpointUrl, named_model
 from whylight.cli.settings import parse_head, parse_settings
 from whylight.core import evidence as evidence_rule, printable
 from whylight.core.errors import InputError
@@ -75,7 +75,9 @@ def explain(  # noqa: PLR0913  one parameter an option
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="Folder or hub id of a classifier. [dim]\\[default: the bundled sentiment model][/]"),
+        typer.Option(
+            help="Folder or hub id of a classifier, or an ONNX file. [dim]\\[default: the bundled sentiment model][/]"
+        ),
     ] = None,
     method: Annotated[
         list[str] | None,
@@ -136,6 +138,7 @@ def explain(  # noqa: PLR0913  one parameter an option
     endpoint_model: EndpointModel = None,
     endpoint_settings: EndpointSettings = None,
     device: Device = None,
+    accelerate: Accelerate = None,
     head: Annotated[
         str | None, typer.Option(help="softmax, sigmoid or binary, where the model does not say which.")
     ] = None,
@@ -158,7 +161,13 @@ def explain(  # noqa: PLR0913  one parameter an option
         target=_target(target or []), unit=unit, remover=remover, score=score, long=long, pieces=pieces
     )
     classifier = load(
-        subject, head=parse_head(head), max_tokens=max_tokens, prompt=prompt, device=device, allow_pickle=allow_pickle
+        subject,
+        head=parse_head(head),
+        max_tokens=max_tokens,
+        prompt=prompt,
+        device=device,
+        allow_pickle=allow_pickle,
+        accelerate=accelerate,
     )
     try:
         with limited(budget=budget, max_memory=max_memory):

@@ -1,8 +1,8 @@
-"""Loading classifiers: a folder or hub id, a model with its tokenizer, a pipeline, a callable, or the bundled model."""
+"""Loading classifiers: a folder or hub id, an ONNX file, a model with its tokenizer, a pipeline, a callable, ours."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from torch import nn
 from transformers import PreTrainedModel
@@ -12,6 +12,7 @@ from whylight.core.errors import ModelError, SettingError, unknown
 from whylight.core.labels import HEADS, Head, Labels
 from whylight.core.prompt import Prompt, read_prompt
 from whylight.models import promises
+from whylight.models.accelerated import AcceleratedNetwork
 from whylight.models.adapters import is_adapted, is_adapter, merged_copy, read_adapter
 from whylight.models.bundled_start import BUNDLED, BUNDLED_NAME
 from whylight.models.callable import CallableClassifier, TextFunction
@@ -21,9 +22,11 @@ from whylight.models.encoder import TransformerClassifier
 from whylight.models.endpoint import EndpointClassifier, load_endpoint
 from whylight.models.folder import quoted
 from whylight.models.image_loading import load_image_classifier, reads_images
+from whylight.models.onnx_reading import find_file, load_file
 from whylight.models.pipelines import is_pipeline, unpack
 from whylight.models.prompted import PromptedNetwork
 from whylight.models.reading import find_folder, read_model
+from whylight.models.runtimes import ENGINES, Engine
 from whylight.views.classifier import Classifier
 
 
@@ -39,12 +42,14 @@ def load(  # noqa: PLR0913  every argument is optional and named
     device: str | None = None,
     allow_pickle: bool = False,
     identity: str | None = None,
+    accelerate: str | None = None,
 ) -> Classifier:
     """Load a classifier.
 
     Args:
         model: Folder or hub id of a sequence classifier, a loaded model (with `tokenizer`), a function
             `list[str] -> probabilities [texts, labels]` (with `labels`), or nothing for the bundled sentiment model.
+            A folder with an ONNX file and its tokenizer, or the file, is a classifier without gradients.
             A folder or model may be an adapter of peft (LoRA), which is merged into a copy of its base. A
             text-classification pipeline of Hugging Face is read as its model and tokenizer. A `wl.Endpoint` (with
             `prompt`) is a language model that answers over HTTP.
@@ -62,6 +67,8 @@ def load(  # noqa: PLR0913  every argument is optional and named
             than its own is refused.
         allow_pickle: Also load pickled weights (they can run code: only from a source that you trust).
         identity: For a callable: a name by which folders of results know it; give another when the function changes.
+        accelerate: `"openvino"` or `"onnx"`: answers come from a copy of the model that this package runs, faster than
+            torch on a CPU; gradients stay with torch. The copy is made once and held against the model.
 
     Returns:
         The classifier.
@@ -73,12 +80,14 @@ def load(  # noqa: PLR0913  every argument is optional and named
         ('negative', 'positive')
     """
     _check_head(head)
+    engine = _engine(accelerate)
     names = _listed_names(labels)
     model = _unwrapped(model)
     if isinstance(model, Endpoint):
         others = {"labels": labels, "head": head, "mask_string": mask_string, "identity": identity, "device": device}
         return _load_endpoint(model, prompt, {**others, "tokenizer": tokenizer, "max_tokens": max_tokens})
     if prompt is not None:
+        _check_own_pace(engine, "a prompted language model")
         return _load_prompted(model, tokenizer, prompt, max_tokens=max_tokens, device=device, allow_pickle=allow_pickle)
     if reads_images(model, tokenizer):
         return load_image_classifier(
@@ -88,24 +97,72 @@ def load(  # noqa: PLR0913  every argument is optional and named
         raise SettingError("identity= is the name of a callable; a model is known by its weights.")
     if is_pipeline(model):
         own = unpack(model, tokenizer)
-        head, max_tokens = head or own.head, max_tokens or own.max_tokens
-        return load(own.model, own.tokenizer, labels=names, head=head, max_tokens=max_tokens, device=device)
+        model, tokenizer, head, max_tokens = own.model, own.tokenizer, head or own.head, max_tokens or own.max_tokens
+    asked: _Asked = {"labels": names, "head": head, "max_tokens": max_tokens, "accelerate": engine}
     if isinstance(model, PreTrainedModel) or is_adapted(model):
         check_placed(model, device)
         plain, name = _given(model, tokenizer)
-        return _transformer(plain, tokenizer, identity=name, labels=names, head=head, max_tokens=max_tokens)
+        return _transformer(plain, tokenizer, identity=name, asked=asked)
     if callable(model):
         _check_no_device(device)
+        _check_own_pace(engine, "a callable")
         return _callable(model, labels=names, head=head, mask_string=mask_string, identity=identity)
     if not isinstance(model, str | Path | None):
         raise ModelError(f"cannot explain a {type(model).__name__}; give a folder, a hub id, a model or a callable.")
-    path, place = str(BUNDLED) if model in (None, BUNDLED_NAME) else str(model), chosen_device(device or CPU)
+    return _from_path(model, tokenizer, device=device, allow_pickle=allow_pickle, asked=asked)
+
+
+class _Asked(TypedDict):
+    """What is asked of a classifier, wherever its weights come from."""
+
+    labels: tuple[str, ...] | None
+    head: Head | None
+    max_tokens: int | None
+    accelerate: Engine | None
+
+
+def _engine(name: str | None) -> Engine | None:
+    """Return the package that a name stands for, or raise the error that lists them."""
+    found = next((engine for engine in ENGINES if engine == name), None)
+    if name is not None and found is None:
+        raise unknown("package to accelerate with", name, ENGINES)
+    return found
+
+
+def _check_own_pace(accelerate: Engine | None, what: str) -> None:
+    """Refuse to speed up what no copy is made of."""
+    if accelerate is not None:
+        raise SettingError(
+            f"accelerate= is for Hugging Face classifiers that read a text at once; {what} runs as it is."
+        )
+
+
+def _from_path(
+    model: str | Path | None,
+    tokenizer: Any,  # noqa: ANN401
+    *,
+    device: str | None,
+    allow_pickle: bool,
+    asked: _Asked,
+) -> Classifier:
+    """Load what lies in a file or folder or on the hub, or the bundled model."""
+    bundled = model in (None, BUNDLED_NAME)
+    file = None if bundled else find_file(str(model))
+    if file is not None:
+        _check_own_pace(asked["accelerate"], "an ONNX file")
+        return load_file(
+            file,
+            tokenizer,
+            labels=asked["labels"],
+            head=asked["head"],
+            max_tokens=asked["max_tokens"],
+            device=device,
+        )
+    path, place = str(BUNDLED) if bundled else str(model), chosen_device(device or CPU)
     loaded, its_tokenizer = _read_either(path, allow_pickle=allow_pickle)
     move(loaded, place)
     name = BUNDLED_NAME if path == str(BUNDLED) else path
-    return _transformer(
-        loaded, tokenizer or its_tokenizer, identity=name, labels=names, head=head, max_tokens=max_tokens
-    )
+    return _transformer(loaded, tokenizer or its_tokenizer, identity=name, asked=asked)
 
 
 def _load_prompted(
@@ -236,14 +293,20 @@ def _transformer(
     tokenizer: Any,  # noqa: ANN401
     *,
     identity: str,
-    labels: Sequence[str] | None,
-    head: Head | None,
-    max_tokens: int | None,
+    asked: _Asked,
 ) -> TransformerClassifier | ChunkedClassifier:
     promises.check_promises(model, tokenizer)
-    limit = promises.limit(model, tokenizer, max_tokens=max_tokens)
-    kind = ChunkedClassifier if promises.is_chunked(model) else TransformerClassifier
-    own = promises.labels(model.config, names=labels, head=head)
-    classifier = kind(model, tokenizer, labels=own, identity=identity, limit=limit)
+    limit = promises.limit(model, tokenizer, max_tokens=asked["max_tokens"])
+    labels = promises.labels(model.config, names=asked["labels"], head=asked["head"])
+    engine = asked["accelerate"]
+    classifier: TransformerClassifier | ChunkedClassifier
+    if promises.is_chunked(model):
+        _check_own_pace(engine, "one that reads chunks")
+        classifier = ChunkedClassifier(model, tokenizer, labels=labels, identity=identity, limit=limit)
+    else:
+        network = None if engine is None else AcceleratedNetwork(model, tokenizer, limit=limit, engine=engine)
+        classifier = TransformerClassifier(
+            model, tokenizer, labels=labels, identity=identity, limit=limit, network=network
+        )
     promises.try_out(classifier)
     return classifier

@@ -44,7 +44,7 @@ from whylight.models.quiet import quiet
 
 SLACK = 1_000_000
 """Numbers that a model may have beyond those that its weights hold: positions and other buffers."""
-_loading = threading.RLock()
+LOADING = threading.RLock()
 """Loaders change global settings of torch and transformers; two at once would meet each other's."""
 
 
@@ -137,7 +137,7 @@ def loading(path: object, kind: str = "a text classifier") -> Iterator[None]:
     """Load one model at a time, quietly; whatever the loaders raise is about what the user named."""
     try:
         # parameters that are made in inference mode could not be differentiated
-        with taken(_loading), quiet(), torch.inference_mode(mode=False):
+        with taken(LOADING), quiet(), torch.inference_mode(mode=False):
             yield
     except WhylightError:
         raise

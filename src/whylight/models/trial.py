@@ -13,7 +13,7 @@ A cut or wrong graph, a lookup that is not the input's, types that a table takes
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 import torch
@@ -67,12 +67,16 @@ class OnTokens(Classifier, Protocol):
 
     network: TokenNetwork
 
-    def gradient_view(self, segment: Encoded, request: Request) -> GradientView:
-        """Look at one window as a function of its word embeddings."""
-        ...
-
     def batch_logits(self, rows: TokenBatch) -> Floats:
         """Run one batch without gradient."""
+        ...
+
+
+class OnGradients(OnTokens, Protocol):
+    """A classifier on a network that can be differentiated."""
+
+    def gradient_view(self, segment: Encoded, request: Request) -> GradientView:
+        """Look at one window as a function of its word embeddings."""
         ...
 
 
@@ -123,7 +127,7 @@ def gradient(classifier: OnTokens) -> str | None:
         encoded = _encoded(classifier, text)
         if not _agrees_with_itself(classifier, _inputs(classifier, encoded, text)):
             return None
-        view = classifier.gradient_view(encoded, request)
+        view = cast("GradientView", classifier.offers[GradientView](encoded, request))
         scores = _scores(view, [view.inputs, view.baseline()])
         expected = _expected(classifier, view, encoded, text)
         if not _alike(classifier, scores[: len(expected)], expected):

@@ -118,6 +118,7 @@ for _name, _hint in {
     "CallableClassifier": "",
     "ImageClassifier": "",
     "EndpointClassifier": "",
+    "OnnxClassifier": "",
 }.items():
     register_display(
         _name,
