@@ -15,7 +15,7 @@ import numpy as np
 
 from whylight.core.arrays import Ints
 from whylight.core.errors import InputError, ModelError, SettingError
-from whylight.core.prompt import Piece, Prompt
+from whylight.core.prompt import PARTS, Piece, Prompt
 from whylight.core.text import Text
 from whylight.models.folder import is_failure, reason
 from whylight.models.slots import Offsets, Reading, Slot, layout
@@ -61,12 +61,8 @@ class PromptReader:
         self.pieces: tuple[Piece, ...] = (*pieces[:-1], kept) if end else pieces
         # a chat template holds its own first token; elsewhere a slot that is a text's has no ids
         self._start: list[int] = [] if prompt.chat else layout(tokenizer, pair=False)[0].ids.tolist()
-        self.answers = self._read_answers(kept)
-
-    @property
-    def longest_answer(self) -> int:
-        """Tokens of the longest answer."""
-        return max(map(len, self.answers.values()))
+        self._tail = self._controls.split(kept)[-1] if self._controls else kept
+        self.answers = self._checked({label: self.behind(answer) for label, answer in prompt.answers.items()})
 
     def read(self, example: Text) -> Reading:
         """Read a text, or a pair, in its prompt."""
@@ -79,7 +75,7 @@ class PromptReader:
         for stretch in self._stretches(example):
             tokens += [stretch] if isinstance(stretch, tuple) else self._cut(stretch)
         slots: list[Slot] = []
-        parts: list[tuple[list[int], Offsets]] = [([], []) for _ in example.parts]
+        parts: list[tuple[list[int], Offsets]] = [([], []) for _ in example.parts[: len(self.prompt.features)]]
         for part, group in groupby(tokens, key=lambda token: token[0]):
             own = list(group)
             ids = [one for _, one, _ in own]
@@ -97,7 +93,8 @@ class PromptReader:
         current = _Stretch()
         for piece in self.pieces:
             if isinstance(piece, int):
-                current.add(example.parts[piece], piece)
+                explained = PARTS[piece] in self.prompt.features
+                current.add(example.parts[piece], piece if explained else NO_FEATURE)
                 continue
             for words in self._controls.split(piece) if self._controls else [piece]:
                 if self._controls is None or not self._controls.fullmatch(words):
@@ -122,24 +119,23 @@ class PromptReader:
             ((part, first, last),) = inside
             yield part, one, (max(start, first) - first, min(end, last) - first)
 
-    def _read_answers(self, end: str) -> dict[str, Ints]:
-        """Return the tokens of each answer, as they are behind the end of the prompt."""
-        tail = self._controls.split(end)[-1] if self._controls else end
+    def behind(self, answer: str) -> Ints:
+        """Return the tokens of an answer, as they are behind the end of the prompt."""
+        if not answer.strip():
+            raise SettingError("a text that is to be explained as an answer is empty.")
+        tail = self._tail
         before = tokens_of(self._tokenizer, tail)[0] if tail else []
-        found: dict[str, Ints] = {}
-        for label, answer in self.prompt.answers.items():
-            missing = not self.prompt.chat and not tail.endswith(("\n", "\t")) and not answer[0].isspace()
-            joint = self._blank or (" " if missing else "")
-            ids = tokens_of(self._tokenizer, tail + joint + answer)[0]
-            if ids[: len(before)] != before:
-                raise SettingError(
-                    f"the answer '{answer}' runs together with the end of the prompt '{self.prompt.name}' into one "
-                    "token; end the template with a colon, a blank or a new line."
-                )
-            if not ids[len(before) :]:
-                raise SettingError(f"the tokenizer leaves nothing of the answer '{answer}' of the label '{label}'.")
-            found[label] = np.asarray(ids[len(before) :], dtype=np.int64)
-        return self._checked(found)
+        missing = not self.prompt.chat and not tail.endswith(("\n", "\t")) and not answer[0].isspace()
+        joint = self._blank or (" " if missing else "")
+        ids = tokens_of(self._tokenizer, tail + joint + answer)[0]
+        if ids[: len(before)] != before:
+            raise SettingError(
+                f"the answer '{answer}' runs together with the end of the prompt '{self.prompt.name}' into one "
+                "token; end the template with a colon, a blank or a new line."
+            )
+        if not ids[len(before) :]:
+            raise SettingError(f"the tokenizer leaves nothing of the answer '{answer}'.")
+        return np.asarray(ids[len(before) :], dtype=np.int64)
 
     def _checked(self, answers: dict[str, Ints]) -> dict[str, Ints]:
         """Refuse two labels that could not be told apart."""

@@ -116,6 +116,20 @@ class Classifier(Protocol):
 
 
 @runtime_checkable
+class Individual(Protocol):
+    """A classifier that may have other labels for each input: texts that are written behind it."""
+
+    def about(self, encoded: Encoded, asked: Sequence[str]) -> tuple[Classifier, tuple[str, ...]]:
+        """Return the classifier in front of one input, and what the receipt must say about it.
+
+        Args:
+            encoded: The input.
+            asked: Texts that a user asks about.
+        """
+        ...
+
+
+@runtime_checkable
 class Tried(Classifier, Protocol):
     """A classifier that finds out by itself whether views of it are right.
 
