@@ -101,7 +101,10 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     ] = None,
     target: Annotated[
         str,
-        typer.Option(help="Labels whose faithfulness is measured: predicted or gold; plausibility is of gold ones."),
+        typer.Option(
+            help="Labels whose faithfulness is measured: predicted, gold, or of a language model that writes generated; "
+            "plausibility is of gold ones."
+        ),
     ] = "predicted",
     unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
     long: Annotated[str, typer.Option(help="window, segments, truncate or refuse.")] = "window",

@@ -46,6 +46,9 @@ whylight explain --file reviews.csv --text-column review --method ig --set ig.st
 whylight explain "A gripping film." --method attention_rollout --set layer=all --format html --out layers.html
 
 whylight explain "A man sleeps." --pair "A person rests." --model ./my-nli-model --format json
+
+whylight explain --file context.txt --pair "Who sleeps?" --model ./my-llm --prompt question --unit sentence
+--target generated
 """
 
 
@@ -79,7 +82,10 @@ def explain(  # noqa: PLR0913  one parameter an option
     ] = None,
     target: Annotated[
         list[str] | None,
-        typer.Option(help="predicted, all, a label or an index; may be repeated. [dim]\\[default: predicted][/]"),
+        typer.Option(
+            help="predicted, all, a label or an index; of a language model that writes, generated or a text; may be "
+            "repeated. [dim]\\[default: predicted][/]"
+        ),
     ] = None,
     unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
     remover: Annotated[
