@@ -205,6 +205,15 @@ def test_bad_input_is_told_in_one_sentence() -> None:
         free(features=("pair",))
 
 
+def test_studies_that_compare_labels_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text('{"text": "a dull plot"}', encoding="utf-8")
+    data = wl.dataset(path, unlabelled=True)
+    for work in (lambda: wl.audit(writing(), data), lambda: wl.sanity_check(writing(), data, methods=["occlusion"])):
+        with pytest.raises(SettingError, match="needs labels that are the same for all texts"):
+            work()
+
+
 def test_shots_of_free_prompts_show_their_own_answers() -> None:
     shots = (Shot(text="is dull", label="very bad"),)
     prompt = free(template="{shots}the film {text} the plot was", shot="the film {text} : {answer} . ", shots=shots)

@@ -102,7 +102,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     target: Annotated[
         str,
         typer.Option(
-            help="Labels whose faithfulness is measured: predicted, gold, or of a language model that writes generated; "
+            help="Labels whose faithfulness is measured: predicted, gold, or generated (what a language model writes); "
             "plausibility is of gold ones."
         ),
     ] = "predicted",

@@ -143,6 +143,14 @@ class Labels:
         """Whether labels are texts, of which each input has its own."""
         return self.head == "likelihood"
 
+    def require_fixed(self, work: str) -> None:
+        """Refuse work that holds texts against each other by their labels, where each has its own."""
+        if self.open:
+            raise SettingError(
+                f"{work} needs labels that are the same for all texts, and a language model that writes has none; "
+                "give its prompt answers."
+            )
+
     @property
     def linear(self) -> ScoreSpace:
         """The score that is what a model hands over, and so the mean over the windows of a long text."""

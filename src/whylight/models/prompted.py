@@ -139,13 +139,9 @@ class PromptedNetwork(TokenNetwork):
 
     def plain_inputs(self, example: Text, window: TokenWindow) -> Mapping[str, Tensor]:
         """Return the ids of a prompt about a text, as the tokenizer gives them for the whole of it."""
-        whole = self.reader.written(*example.parts)
-        with held(self.tokenizer):
-            ids = self.tokenizer(whole, add_special_tokens=not self.prompt.chat)["input_ids"]
-        chosen = np.asarray(
-            ids if len(ids) == len(window.ids) else window.ids
-        )  # of a text that is too long, what is left
-        return {"input_ids": torch.as_tensor(chosen, device=self.model.device)[None]}
+        ids = self._written_ids(*example.parts)
+        left = torch.as_tensor(window.ids, device=ids.device)  # of a text that is too long
+        return {"input_ids": (ids if len(ids) == len(left) else left)[None]}
 
     def plain_logits(self, inputs: Mapping[str, Tensor]) -> Tensor:
         """Return the scores of labels, `[1, labels]`, by one plain call of the model per label."""
@@ -245,14 +241,14 @@ class PromptedNetwork(TokenNetwork):
         with held(self.model):
             if self._without_content is None:
                 with unchanged(self.model), torch.no_grad():
-                    shares = [self._plain_scores(self._written_ids(words)).softmax(-1) for words in CONTENT_FREE]
+                    shares = [self._plain_scores(self._written_ids(one, one)).softmax(-1) for one in CONTENT_FREE]
                 self._without_content = torch.stack(shares).mean(0).log()
             return self._without_content
 
-    def _written_ids(self, words: str) -> Tensor:
-        """Return the ids of the prompt about some words, as the tokenizer gives them for the whole of it."""
+    def _written_ids(self, *texts: str) -> Tensor:
+        """Return the ids of the prompt about a text, or two, as the tokenizer gives them for the whole of it."""
         with held(self.tokenizer):
-            whole = self.reader.written(words, words)
+            whole = self.reader.written(*texts)
             ids = self.tokenizer(whole, add_special_tokens=not self.prompt.chat)["input_ids"]
         return torch.as_tensor(ids, device=self.model.device)
 
