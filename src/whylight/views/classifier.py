@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
-from whylight.core.arrays import Bools, Floats
+from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import IncompatibleError
+from whylight.core.inputs import Nested
 from whylight.core.labels import OF_ONE_LABEL, Labels, ScoreSpace, Target
 from whylight.views.batch import Removal
 from whylight.views.cache import Cache
@@ -187,4 +189,12 @@ def game_of(classifier: Classifier, encoded: Encoded, request: Request) -> Game:
 
     blocks, n_features = encoded.blocks, encoded.n_features
     several = blocks if len(blocks) > 1 else None
-    return Game(value, n_features=n_features, n_targets=len(columns), blocks=several, meter=request.meter)
+    levels = partial(_levels, encoded)
+    return Game(
+        value, n_features=n_features, n_targets=len(columns), blocks=several, meter=request.meter, levels=levels
+    )
+
+
+def _levels(encoded: Encoded) -> tuple[Ints, ...]:
+    """Return the larger stretches that features lie in, if the input has such."""
+    return encoded.example.levels(encoded.places) if isinstance(encoded.example, Nested) else ()
