@@ -64,7 +64,7 @@ def test_what_is_written_is_what_transformers_writes_greedily(kind: str, text: s
     case = open_case(clf, Text(text))
     (window,) = case.encoded.windows
     expected = generated(clf.model, window.ids.tolist(), 5)
-    assert case.classifier.network._answers[0].tolist() == expected
+    assert case.classifier.network.answers[0].tolist() == expected
     assert case.prediction.label == clf.tokenizer.decode(expected, skip_special_tokens=True).strip()
     assert any("cut after 5 tokens" in note for note in case.notes)
 
@@ -75,7 +75,7 @@ def test_scores_are_those_of_plain_calls_under_every_coalition(kind: str, scorin
     clf = writing(kind, scoring=scoring)
     case = open_case(clf, Text(TEXT), target=[GENERATED, GIVEN, "bad"])
     (window,) = case.encoded.windows
-    texts = [one.tolist() for one in case.classifier.network._answers]
+    texts = [one.tolist() for one in case.classifier.network.answers]
     assert texts[1:] == [clf.tokenizer(one, add_special_tokens=False)["input_ids"] for one in (GIVEN, "bad")]
     keep = np.random.default_rng(0).random((12, case.encoded.n_features)) < 0.6
     for remover in ("neutral", "delete"):
@@ -95,8 +95,8 @@ def test_what_rows_share_is_read_once_for_all_texts_that_are_asked_about() -> No
     before = network.computed
     case.classifier.outcomes(case.encoded, removal=bound("neutral"), cache={}, meter=Meter())(~np.eye(n, dtype=bool))
     (window,) = case.encoded.windows
-    texts = sum(len(one) - 1 for one in network._answers)
-    plain = n * sum(len(window.ids) + len(one) - 1 for one in network._answers)
+    texts = sum(len(one) - 1 for one in network.answers)
+    plain = n * sum(len(window.ids) + len(one) - 1 for one in network.answers)
     assert network.computed - before < 0.6 * n * len(window.ids) + n * texts < 0.4 * plain
 
 
@@ -107,7 +107,7 @@ def test_gradients_are_those_of_plain_autograd_on_the_embeddings(kind: str) -> N
     (window,) = case.encoded.windows
     targets, _ = case.targets(GIVEN)
     view = case.classifier.offers[GradientView](case.encoded, Request(targets, "log_probability"))
-    text = case.classifier.network._answers[1].tolist()
+    text = case.classifier.network.answers[1].tolist()
     ids = torch.tensor([[*window.ids.tolist(), *text]])
     leaf = clf.model.get_input_embeddings()(ids).detach().requires_grad_()
     with word_embeddings(clf.model, lambda _given: leaf):
@@ -160,18 +160,18 @@ def test_an_explanation_of_what_another_model_wrote_is_not_measured_on_this_one(
 def test_a_text_ends_where_the_model_ends_it_or_the_prompt_does() -> None:
     clf = writing(length=8)
     case = open_case(clf, Text(TEXT))
-    written = case.classifier.network._answers[0].tolist()
+    written = case.classifier.network.answers[0].tolist()
     words = clf.tokenizer.convert_ids_to_tokens(written)
     stop = next(word for word in words[1:] if not word.startswith("##") and word not in words[: words.index(word)])
     shorter = open_case(writing(length=8, stop=stop), Text(TEXT))
-    assert shorter.classifier.network._answers[0].tolist() == written[: words.index(stop)]
+    assert shorter.classifier.network.answers[0].tolist() == written[: words.index(stop)]
     assert not any("cut after" in note for note in shorter.notes)
     ended = writing(length=8)
     ended.model.generation_config.eos_token_id = [written[2]]
-    assert open_case(ended, Text(TEXT)).classifier.network._answers[0].tolist() == written[: written.index(written[2])]
+    assert open_case(ended, Text(TEXT)).classifier.network.answers[0].tolist() == written[: written.index(written[2])]
     ended.model.generation_config.eos_token_id = written[0]
     nothing = open_case(ended, Text(TEXT))
-    assert nothing.classifier.network._answers[0].tolist() == written[:1]
+    assert nothing.classifier.network.answers[0].tolist() == written[:1]
     ended.tokenizer.add_special_tokens({"eos_token": ended.tokenizer.convert_ids_to_tokens(written[0])})
     assert open_case(ended, Text(TEXT)).prediction.label == NOTHING
 

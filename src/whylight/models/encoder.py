@@ -18,15 +18,18 @@ from whylight.core.errors import IncompatibleError
 from whylight.core.labels import Labels, ScoreSpace
 from whylight.core.text import Text
 from whylight.models import anatomy, heads, readings, rules, tracing, trial
+from whylight.models.asking import text_view
 from whylight.models.attributed import attributed_view
 from whylight.models.batching import Company, Engine
 from whylight.models.frozen import frozen
 from whylight.models.leaves import leaves
 from whylight.models.lookups import word_embeddings
 from whylight.models.outcomes import outcomes_of
+from whylight.models.prompted import PromptedNetwork
 from whylight.models.token_network import TokenNetwork
 from whylight.models.unchanged import unchanged
 from whylight.models.writing import WritingNetwork
+from whylight.views.asking import TextView
 from whylight.views.attributed import AttributedView
 from whylight.views.batch import Removal
 from whylight.views.cache import Cache
@@ -92,6 +95,8 @@ class TransformerClassifier:
             SoftGame: self.soft_game,
             TraceView: self.trace_view,
         }
+        if isinstance(self.network, PromptedNetwork):
+            self.offers[TextView] = partial(text_view, self.network)
         if not labels.open:  # a network is fitted to labels that are always the same
             self.offers[AttributedView] = self.attributed_view
 

@@ -24,6 +24,8 @@ from whylight.views.tokens import NO_FEATURE
 
 MARK = "\ue000{}\ue001"
 """Stands for a text while a chat template is filled in; these characters belong to no language."""
+ANSWER = 9
+"""Stands for an answer there."""
 Token = tuple[int, int, tuple[int, int]]
 """The text that a token is of (or -1), its id, and where in the text it stands."""
 
@@ -87,6 +89,17 @@ class PromptReader:
     def written(self, *texts: str) -> str:
         """Return the prompt about a text, or about two, as it is read."""
         return "".join(texts[piece] if isinstance(piece, int) else piece for piece in self.pieces)
+
+    def turn(self, question: str) -> str:
+        """Return what stands behind an answer in a chat: its end, a further message, and the beginning of a reply."""
+        content = "".join(MARK.format(piece) if isinstance(piece, int) else piece for piece in self.prompt.pieces)
+        answer = MARK.format(ANSWER)
+        said = [("user", content), ("assistant", answer), ("user", question)]
+        whole = _filled_in(self._tokenizer, [{"role": role, "content": words} for role, words in said])
+        _, mark, rest = whole.partition(answer)
+        if not mark:
+            raise ModelError("the chat template of the model does not show its answer; set chat = false in the prompt.")
+        return rest
 
     def _stretches(self, example: Text) -> Iterator[_Stretch | Token]:
         """Yield control tokens, and the words between them."""
@@ -166,15 +179,19 @@ def _in_chat(tokenizer: Any, prompt: Prompt) -> tuple[Piece, ...]:  # noqa: ANN4
             "set chat = false in the prompt."
         )
     content = "".join(MARK.format(piece) if isinstance(piece, int) else piece for piece in prompt.pieces)
-    message = [{"role": "user", "content": content}]
-    try:
-        whole = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
-    except BaseException as error:
-        if not is_failure(error):
-            raise
-        raise ModelError(f"the chat template of the model cannot be filled in: {reason(error)}") from error
+    whole = _filled_in(tokenizer, [{"role": "user", "content": content}])
     parts = re.split(MARK.format("(\\d)"), whole)
     found = tuple(int(part) if number % 2 else part for number, part in enumerate(parts))
     if sum(isinstance(one, int) for one in found) != sum(isinstance(one, int) for one in prompt.pieces):
         raise ModelError("the chat template of the model does not show the message; set chat = false in the prompt.")
     return tuple(piece for piece in found if piece != "")
+
+
+def _filled_in(tokenizer: Any, messages: list[dict[str, str]]) -> str:  # noqa: ANN401  transformers' own type
+    """Return messages in the model's own chat template, ready for its reply."""
+    try:
+        return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        raise ModelError(f"the chat template of the model cannot be filled in: {reason(error)}") from error

@@ -58,7 +58,7 @@ class PromptedNetwork(TokenNetwork):
         self.prompt = prompt
         with held(tokenizer):
             self.reader = PromptReader(tokenizer, prompt)
-            self._answers = self._read_answers()
+            self.answers = self._read_answers()
         self.whole = limit
         self.costs = self._unread
         self._prefixes = Prefixes()
@@ -73,12 +73,12 @@ class PromptedNetwork(TokenNetwork):
     @property
     def _reserved(self) -> int:
         """Tokens of the longest answer, whose last one is never read."""
-        return max(map(len, self._answers))
+        return max(map(len, self.answers))
 
     @property
     def continues(self) -> bool:
         """Whether an answer has several tokens."""
-        return max(map(len, self._answers)) > 1
+        return max(map(len, self.answers)) > 1
 
     @property
     def normalised(self) -> bool:
@@ -127,7 +127,7 @@ class PromptedNetwork(TokenNetwork):
 
     def _unread(self, rows: TokenBatch) -> Ints:
         """Return how many tokens of each row have to be read, its answers included."""
-        answers = sum(map(len, self._answers)) - len(self._answers)
+        answers = sum(map(len, self.answers)) - len(self.answers)
         if not self._prefixes.usable or rows.zeroed is not None:
             return rows.lengths + answers
         _, shared = self._prefixes.longest(rows)
@@ -150,7 +150,7 @@ class PromptedNetwork(TokenNetwork):
     def _plain_scores(self, ids: Tensor) -> Tensor:
         """Return the scores of labels behind a row of ids, `[labels]`, before calibration."""
         found = []
-        for answer in self._answers:
+        for answer in self.answers:
             own = torch.as_tensor(answer, device=ids.device)
             logits = self.model(input_ids=torch.cat([ids, own])[None]).logits[0, -len(own) - 1 : -1]
             values = (logits.float().log_softmax(-1) if self.normalised else logits)[range(len(own)), own]
@@ -159,7 +159,7 @@ class PromptedNetwork(TokenNetwork):
 
     def contents(self, labels: Labels) -> dict[str, str]:
         """Return hashes of weights, configuration, tokenizer and prompt, and of how the model is asked."""
-        answers = [" ".join(map(str, ids.tolist())) for ids in self._answers]
+        answers = [" ".join(map(str, ids.tolist())) for ids in self.answers]
         asked = [self.prompt.scoring, self.prompt.calibration, self.replacements["neutral"]]
         asked += [] if self.prompt.features == PARTS else list(self.prompt.features)
         return {**super().contents(labels), "prompt": digest([*self.reader.pieces, *answers, *asked])}
@@ -195,21 +195,21 @@ class PromptedNetwork(TokenNetwork):
         logits = output.logits
         kept = torch.unique(places) if "logits_to_keep" in self._accepted else torch.arange(logits.shape[1])
         last = logits[torch.arange(len(logits)), torch.searchsorted(kept.to(places.device), places)]  # [rows, tokens]
-        first = torch.as_tensor([int(answer[0]) for answer in self._answers], device=last.device)
+        first = torch.as_tensor([int(answer[0]) for answer in self.answers], device=last.device)
         total: Tensor = (last.float().log_softmax(-1) if self.normalised else last)[:, first]
         if self.continues:
             total = total + self._continued(output.past_key_values, rows)
         if self.continues and self.prompt.scoring == "mean":
-            total = total / torch.as_tensor([len(answer) for answer in self._answers], device=total.device)
+            total = total / torch.as_tensor([len(answer) for answer in self.answers], device=total.device)
         return total - self._offsets
 
     def _continued(self, cache: Any, rows: TokenBatch) -> Tensor:  # noqa: ANN401  transformers' own type
         """Return the log-probability of what follows the first token of each answer, `[rows, labels]`."""
-        device, count = self.model.device, len(self._answers)
-        width = max(map(len, self._answers)) - 1
+        device, count = self.model.device, len(self.answers)
+        width = max(map(len, self.answers)) - 1
         ids, wanted = (np.zeros((count, width), dtype=np.int64) for _ in range(2))
         real = np.zeros((count, width), dtype=bool)
-        for row, answer in enumerate(self._answers):
+        for row, answer in enumerate(self.answers):
             more = len(answer) - 1
             ids[row, :more], wanted[row, :more], real[row, :more] = answer[:-1], answer[1:], True
         lengths = torch.as_tensor(rows.lengths, device=device)
@@ -237,7 +237,7 @@ class PromptedNetwork(TokenNetwork):
     def _offsets(self) -> Tensor:
         """What the prompt says of texts without content, `[labels]`; found out anew for each text."""
         if self.prompt.calibration == "none":
-            return torch.zeros(len(self._answers), device=self.model.device)
+            return torch.zeros(len(self.answers), device=self.model.device)
         with held(self.model):
             if self._without_content is None:
                 with unchanged(self.model), torch.no_grad():

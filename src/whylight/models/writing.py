@@ -31,7 +31,7 @@ from whylight.views.tokens import TokenWindow
 TRIED = "a good film"
 """What is asked about where a model is tried, before any text is there to write behind."""
 NOTHING = "(nothing)"
-"""What a text is called that shows no letter: the model ended it at once."""
+"""What an answer is called that shows no letter: the model ended it at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,13 +40,15 @@ class Writing:
 
     Attributes:
         ids: Its tokens; the one that ends it, if there is no other.
-        text: As people read it, blanks around it left out.
+        text: As people read it, blanks around it left out; empty if it shows no letter.
         ended: Whether the model ended it, or the length that it was given.
+        passes: Forward passes that it took.
     """
 
     ids: Ints
     text: str
     ended: bool
+    passes: int
 
 
 class WritingNetwork(PromptedNetwork):
@@ -60,7 +62,7 @@ class WritingNetwork(PromptedNetwork):
 
     @property
     def _reserved(self) -> int:
-        return max(self.prompt.length, *map(len, self._answers))
+        return max(self.prompt.length, *map(len, self.answers))
 
     @property
     def normalised(self) -> bool:
@@ -92,8 +94,9 @@ class WritingNetwork(PromptedNetwork):
                 stop=self.prompt.stop,
                 prefixes=self._prefixes,
             )
+        name = own.text or NOTHING
         with held(self.tokenizer):
-            given = {text: self.reader.behind(text) for text in asked if text != own.text}
+            given = {text: self.reader.behind(text) for text in asked if text != name}
         room = self.whole - len(window.ids) + 1
         for text, ids in given.items():
             if len(ids) > room:
@@ -102,9 +105,9 @@ class WritingNetwork(PromptedNetwork):
                     "with a smaller --max-tokens, or a shorter text."
                 )
         network = copy(self)
-        network._answers = [own.ids, *given.values()]  # noqa: SLF001  its own kind
+        network.answers = [own.ids, *given.values()]
         network.costs, network.computed = network._unread, 0  # noqa: SLF001  of itself, not of what it was copied from
-        labels = Labels((own.text, *given), "likelihood", descriptions=(WRITTEN, *[None] * len(given)))
+        labels = Labels((name, *given), "likelihood", descriptions=(WRITTEN, *[None] * len(given)))
         return network, labels, (_scored(self.prompt.scoring, own, given.values()), *self._cut_short(own))
 
     def _cut_short(self, own: Writing) -> list[str]:
@@ -147,12 +150,12 @@ def write(
             prefixes.keep(np.asarray(ids), cache)
         best = int(output.logits[0, -1].float().argmax())
         if best in ends:
-            return _written(tokenizer, chosen or [best], ended=True)
+            return _written(tokenizer, chosen or [best], passes=number + 1, ended=True)
         chosen.append(best)
         if stop and stop in _decoded(tokenizer, chosen).lstrip()[1:]:
-            return _written(tokenizer, _before(tokenizer, chosen, stop), ended=True)
+            return _written(tokenizer, _before(tokenizer, chosen, stop), passes=number + 1, ended=True)
         row = torch.cat([row, row.new_tensor([[best]])], dim=1)
-    return _written(tokenizer, chosen, ended=False)
+    return _written(tokenizer, chosen, passes=length, ended=False)
 
 
 def _before(tokenizer: Any, chosen: list[int], stop: str) -> list[int]:  # noqa: ANN401
@@ -165,8 +168,8 @@ def _before(tokenizer: Any, chosen: list[int], stop: str) -> list[int]:  # noqa:
     return kept
 
 
-def _written(tokenizer: Any, ids: list[int], *, ended: bool) -> Writing:  # noqa: ANN401
-    return Writing(np.asarray(ids, dtype=np.int64), _decoded(tokenizer, ids).strip() or NOTHING, ended)
+def _written(tokenizer: Any, ids: list[int], *, passes: int, ended: bool) -> Writing:  # noqa: ANN401
+    return Writing(np.asarray(ids, dtype=np.int64), _decoded(tokenizer, ids).strip(), ended, passes)
 
 
 def _decoded(tokenizer: Any, ids: list[int]) -> str:  # noqa: ANN401
