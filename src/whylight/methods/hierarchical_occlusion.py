@@ -31,7 +31,7 @@ Part = tuple[int, ...]
 @method(
     cite="liu2025",
     signed=True,
-    cost="n + 1 forward, far fewer of a text of several paragraphs",
+    cost="n + 1 forward, far fewer of several paragraphs",
     good_for="which passage and sentence of a long context an answer comes from",
 )
 def hierarchical_occlusion(game: Game, *, opened: int = 2, check: bool = False) -> Scores:
