@@ -160,7 +160,7 @@ class PromptedNetwork(TokenNetwork):
     def contents(self, labels: Labels) -> dict[str, str]:
         """Return hashes of weights, configuration, tokenizer and prompt, and of how the model is asked."""
         answers = [" ".join(map(str, ids.tolist())) for ids in self.answers]
-        asked = [self.prompt.scoring, self.prompt.calibration, self.replacements["neutral"]]
+        asked: list[str | int] = [self.prompt.scoring, self.prompt.calibration, self.replacements["neutral"]]
         asked += [] if self.prompt.features == PARTS else list(self.prompt.features)
         return {**super().contents(labels), "prompt": digest([*self.reader.pieces, *answers, *asked])}
 
