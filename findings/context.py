@@ -4,10 +4,10 @@
     python findings/context.py 2        fewer, printed and not put into the document
 
 A prompt has eight passages of ten sentences; each passage is about a person, each sentence tells one thing of them that
-is told of nobody else. The beginning of another sentence asks for one of these, in other words, so that the answer
-stands in one known sentence. Where SmolLM2 goes on with the right answer, it is explained: passages are left out one by
-one, sentences are left out one by one (exact leave-one-out), and sentences of the best two passages alone
-(`hierarchical_occlusion`). Everything is kept, prompt by prompt, so that a stopped script goes on.
+is told of nobody else. Behind them stands the beginning of one sentence, so that how it ends stands in one known
+place: questions are more than this small model can answer. Where SmolLM2 goes on rightly, its answer is explained:
+passages are left out one by one, sentences are left out one by one (exact leave-one-out), and sentences of the best two
+passages alone (`hierarchical_occlusion`). Everything is kept, prompt by prompt, so that a stopped script goes on.
 """
 
 import json
@@ -39,55 +39,45 @@ NAMES = (
     *("Anna", "Boris", "Clara", "David", "Elena", "Felix", "Greta", "Henry", "Irene", "Jonas", "Karla", "Louis"),
     *("Maria", "Nils", "Olga", "Peter"),
 )
-FACTS: Mapping[str, tuple[str, str, Sequence[str]]] = {
+FACTS: Mapping[str, tuple[str, Sequence[str]]] = {
     "city": (
         "{name} lives in the city of {value}.",
-        "The city that {name} lives in is called",
         ("Lisbon", "Oslo", "Vienna", "Prague", "Dublin", "Madrid", "Athens", "Warsaw", "Helsinki", "Rome"),
     ),
     "job": (
         "{name} earns a living as a {value}.",
-        "The job of {name} is that of a",
         ("baker", "nurse", "pilot", "teacher", "lawyer", "farmer", "plumber", "painter", "dentist", "librarian"),
     ),
     "pet": (
         "The pet of {name} is a {value}.",
-        "At home {name} keeps a",
         ("parrot", "hamster", "tortoise", "rabbit", "goldfish", "lizard", "pony", "ferret", "snake", "canary"),
     ),
     "drink": (
         "In the morning {name} always drinks {value}.",
-        "For breakfast {name} has a cup of",
         ("cocoa", "lemonade", "milk", "espresso", "cider", "water", "buttermilk", "tea", "juice", "soda"),
     ),
     "instrument": (
         "On Sundays {name} plays the {value}.",
-        "The instrument that {name} plays is the",
         ("violin", "trumpet", "piano", "flute", "cello", "harp", "guitar", "drum", "oboe", "banjo"),
     ),
     "colour": (
         "The front door of {name} is painted {value}.",
-        "{name} opens a door whose colour is",
         ("green", "yellow", "purple", "orange", "white", "black", "red", "blue", "pink", "brown"),
     ),
     "month": (
         "The birthday of {name} is in {value}.",
-        "{name} was born in the month of",
         ("January", "February", "March", "April", "May", "June", "July", "August", "October", "November"),
     ),
     "sport": (
         "After work {name} likes to go for a round of {value}.",
-        "The sport that {name} likes is",
         ("tennis", "golf", "chess", "hockey", "rugby", "cricket", "bowling", "squash", "boxing", "polo"),
     ),
     "fruit": (
         "The favourite fruit of {name} is the {value}.",
-        "The fruit that {name} likes best is the",
         ("mango", "cherry", "plum", "pear", "banana", "peach", "melon", "grape", "apricot", "kiwi"),
     ),
     "vehicle": (
         "{name} comes to work by {value}.",
-        "Every day {name} goes to work by",
         ("train", "bicycle", "bus", "ferry", "tram", "car", "scooter", "taxi", "subway", "boat"),
     ),
 }
@@ -98,7 +88,7 @@ class Asked:
     """A retrieval prompt: the passages, the beginning that is to be ended, and where its end stands."""
 
     context: str
-    question: str
+    beginning: str
     answer: str
     passage: int
     sentence: int
@@ -108,16 +98,16 @@ def drawn(seed: int) -> Asked:
     """Draw a prompt."""
     draw = random.Random(seed)  # noqa: S311  no secret
     people = draw.sample(NAMES, PASSAGES)
-    values = {fact: draw.sample(list(options), PASSAGES) for fact, (_, _, options) in FACTS.items()}
+    values = {fact: draw.sample(list(options), PASSAGES) for fact, (_, options) in FACTS.items()}
     passages, facts = [], []
     for number, name in enumerate(people):
         order = draw.sample(list(FACTS), len(FACTS))
         passages.append(" ".join(FACTS[fact][0].format(name=name, value=values[fact][number]) for fact in order))
         facts.append(order)
     passage, fact = draw.randrange(PASSAGES), draw.choice(list(FACTS))
-    question = FACTS[fact][1].format(name=people[passage])
+    beginning = FACTS[fact][0].partition(" {value}")[0].format(name=people[passage])
     place = passage * len(FACTS) + facts[passage].index(fact)
-    return Asked("\n\n".join(passages), question, values[fact][passage], passage, place)
+    return Asked("\n\n".join(passages), beginning, values[fact][passage], passage, place)
 
 
 @cache
@@ -129,9 +119,9 @@ def model() -> Classifier:
 def looked_at(seed: int) -> dict[str, Any]:
     """Let the model answer a prompt, and explain what it wrote if that is right."""
     one, started = drawn(seed), time.perf_counter()
-    case = open_case(model(), Text(one.context, one.question), unit="sentence", long="refuse")
+    case = open_case(model(), Text(one.context, one.beginning), unit="sentence", long="refuse")
     written = case.prediction.label
-    found: dict[str, Any] = {"seed": seed, "question": one.question, "answer": one.answer, "written": written}
+    found: dict[str, Any] = {"seed": seed, "beginning": one.beginning, "answer": one.answer, "written": written}
     found["right"] = written.casefold().startswith(one.answer.casefold())
     if found["right"]:
         found |= _explained(case, one)

@@ -13,6 +13,7 @@ from prompting import ONE, SEVERAL, TEXT, asked, language_model, prompted
 from whylight.core.errors import IncompatibleError, InputError, SettingError
 from whylight.core.text import Text
 from whylight.methods.self_explanation import BEGIN, QUESTION, read_words, self_explanation
+from whylight.models.asking import _turn
 from whylight.views.asking import Reply, TextView
 from whylight.views.classifier import Request
 
@@ -29,7 +30,7 @@ def scripted(*replies: str, ended: bool = True) -> tuple[TextView, list[tuple[An
 
     holders = tuple(np.asarray([number]) for number in range(len(WORDS)))
     labels = tuple(f"label {number}" for number in range(len(replies)))
-    return TextView(WORDS, holders, labels=labels, n_features=len(WORDS), ask=ask), heard
+    return TextView(" ".join(WORDS), WORDS, holders, labels=labels, n_features=len(WORDS), ask=ask), heard
 
 
 def test_words_are_scored_by_their_rank_wherever_they_stand() -> None:
@@ -38,7 +39,7 @@ def test_words_are_scored_by_their_rank_wherever_they_stand() -> None:
     expected = [0.75, 0.25, 1.0, 0.0, 0.75, 0.0, 0.5, 0.0]
     assert found.values.tolist() == [expected]
     assert found.notes == ()
-    assert heard == [(0, QUESTION.format(count=4), BEGIN, 20)]
+    assert heard == [(0, QUESTION.format(text=" ".join(WORDS), count=4), BEGIN, 20)]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,7 @@ def test_words_are_scored_by_their_rank_wherever_they_stand() -> None:
         "- drags\n- plot\n- bad",
         "'drags'; \"plot\"; **bad**.",
         " drags,plot , bad,plot, Drags\n",
+        '"drags," "plot," and "bad."',
     ],
 )
 def test_lists_of_every_kind_are_read(reply: str) -> None:
@@ -85,7 +87,7 @@ def test_a_reply_without_a_word_of_the_text_scores_nothing_and_says_so(reply: st
 def test_a_feature_of_several_words_gets_the_highest_score() -> None:
     holders = tuple(np.asarray([number // 4]) for number in range(len(WORDS)))
     ask = lambda *_: Reply("acting, plot, drags", ended=True)  # noqa: E731
-    found = self_explanation(TextView(WORDS, holders, labels=("a",), n_features=2, ask=ask))
+    found = self_explanation(TextView("a text", WORDS, holders, labels=("a",), n_features=2, ask=ask))
     assert found.values == pytest.approx(np.asarray([[2 / 3, 1.0]]))
 
 
@@ -135,11 +137,13 @@ def test_a_chat_goes_on_as_a_dialogue() -> None:
     encoded = clf.encode(Text("it is good"), unit="word", long="refuse")
     view = clf.offers[TextView](encoded, Request((clf.labels.target(0),), "logit"))
     content = "".join("it is good" if piece == 0 else piece for piece in asked().pieces)
-    said = [("user", content), ("assistant", ONE["positive"]), ("user", "why")]
+    said = [("user", content), ("assistant", ONE["positive"]), ("user", "why good")]
     dialogue = [{"role": role, "content": words} for role, words in said]
     ids = tokenizer.apply_chat_template(dialogue, add_generation_prompt=True, return_dict=True)["input_ids"]
     expected = tokenizer.decode(by_hand(model, ids, 5), skip_special_tokens=True).strip()
-    assert view.ask(0, "why", length=5).text == expected
+    assert view.ask(0, "why good", length=5).text == expected
+    ends = [int((_turn(clf.network, words, "") == tokenizer.eos_token_id).sum()) for words in ("why", "why</s>")]
+    assert ends == [2, 2]  # of the answer and of the message; what a text holds is read as characters
 
 
 @pytest.mark.parametrize("unit", ["word", "token", "sentence"])

@@ -5,7 +5,7 @@
 
 The model reads its prompt and its answer, and writes a list of words, greedily. A list is read by a strict grammar:
 
-    list = item, then item after item behind a comma, a semicolon or a new line
+    list = item, then item after item behind a comma, a semicolon or a new line, and perhaps "and"
     item = a number or a dash, if any, and one word, perhaps in quotes or asterisks
 
 A word that stands in the text several times gets its score at each place; a feature that holds several words gets the
@@ -27,12 +27,13 @@ from whylight.core.scores import Scores
 from whylight.views.asking import Reply, TextView
 
 QUESTION = (
-    "Which words of the text decided your answer? List the {count} most important words of the text, the most "
-    "important first, separated by commas. Write nothing else."
+    'The text was: "{text}"\nWhich words of it decided your answer? List the {count} most important ones, the most '
+    "important first, separated by commas."
 )
-BEGIN = "Words:"
-SEPARATOR = re.compile(r"[,;\n]")
-ITEM = re.compile(r"\s*(?:\d+\s*[.):]\s*|[-*•]\s+)?[\"'“”‘’*`_]*(?P<word>.*?)[\"'“”‘’*`_.]*\s*", re.DOTALL)
+BEGIN = "The most important words of the text are:"
+QUOTES = "[\"'“”‘’*`_]*"
+SEPARATOR = re.compile(rf"[,;\n]{QUOTES}\s*(?:and\b\s*)?")
+ITEM = re.compile(rf"\s*(?:\d+\s*[.):]\s*|[-*•]\s+)?{QUOTES}(?P<word>.*?)\.?{QUOTES}\.?\s*", re.DOTALL)
 SHOWN, LONGEST = 5, 80
 """Words that a note names, and characters of each."""
 
@@ -50,7 +51,8 @@ def self_explanation(view: TextView, *, count: int = 10, length: int = 64) -> Sc
             raise SettingError(f"the setting '{name}' must be at least 1, not {value}.")
     values, notes = np.zeros((len(view.labels), view.n_features)), list[str]()
     for number, label in enumerate(view.labels):
-        reply = view.ask(number, QUESTION.format(count=min(count, len(view.words))), begin=BEGIN, length=length)
+        question = QUESTION.format(text=view.text, count=min(count, len(view.words)))
+        reply = view.ask(number, question, begin=BEGIN, length=length)
         named, unread = read_words(reply)
         known = {word.casefold() for word in view.words}
         inside = [word for word in named if word in known]

@@ -47,6 +47,7 @@ def text_view(network: PromptedNetwork, encoded: Encoded, request: Request) -> T
         return Reply(found.text, found.ended)
 
     return TextView(
+        "\n".join(example.parts[part] for part in parts),
         tuple(example.show(spans[number]) for number in kept),
         tuple(holders[number] for number in kept),
         labels=tuple(target.label for target in request.targets),
@@ -74,5 +75,9 @@ def _turn(network: PromptedNetwork, question: str, begin: str) -> Ints:
     with held(network.tokenizer):
         if not network.prompt.chat:
             return np.asarray(tokens_of(network.tokenizer, f"\n\n{question}\n{begin}")[0], dtype=np.int64)
-        ids = network.tokenizer(network.reader.turn(question) + begin, add_special_tokens=False)["input_ids"]
-        return np.asarray(ids, dtype=np.int64)
+        before, after = (
+            network.tokenizer(words, add_special_tokens=False)["input_ids"] if words else []
+            for words in network.reader.around_question(begin)
+        )
+        # a text may stand in the question, and cannot end its message either
+        return np.asarray([*before, *tokens_of(network.tokenizer, question)[0], *after], dtype=np.int64)

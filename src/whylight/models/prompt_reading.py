@@ -24,8 +24,8 @@ from whylight.views.tokens import NO_FEATURE
 
 MARK = "\ue000{}\ue001"
 """Stands for a text while a chat template is filled in; these characters belong to no language."""
-ANSWER = 9
-"""Stands for an answer there."""
+ANSWER, QUESTION = 8, 9
+"""Stand for an answer and a question there."""
 Token = tuple[int, int, tuple[int, int]]
 """The text that a token is of (or -1), its id, and where in the text it stands."""
 
@@ -90,16 +90,19 @@ class PromptReader:
         """Return the prompt about a text, or about two, as it is read."""
         return "".join(texts[piece] if isinstance(piece, int) else piece for piece in self.pieces)
 
-    def turn(self, question: str) -> str:
-        """Return what stands behind an answer in a chat: its end, a further message, and the beginning of a reply."""
+    def around_question(self, begin: str) -> tuple[str, str]:
+        """Return what stands between an answer in a chat and a question about it, and what stands behind that.
+
+        Args:
+            begin: What the reply begins with.
+        """
         content = "".join(MARK.format(piece) if isinstance(piece, int) else piece for piece in self.prompt.pieces)
-        answer = MARK.format(ANSWER)
-        said = [("user", content), ("assistant", answer), ("user", question)]
+        said = [("user", content), ("assistant", MARK.format(ANSWER)), ("user", MARK.format(QUESTION))]
         whole = _filled_in(self._tokenizer, [{"role": role, "content": words} for role, words in said])
-        _, mark, rest = whole.partition(answer)
-        if not mark:
-            raise ModelError("the chat template of the model does not show its answer; set chat = false in the prompt.")
-        return rest
+        found = re.search(MARK.format(ANSWER) + "(.*)" + MARK.format(QUESTION) + "(.*)", whole, re.DOTALL)
+        if found is None:
+            raise ModelError("the chat template of the model shows no dialogue; set chat = false in the prompt.")
+        return found[1], found[2] + begin
 
     def _stretches(self, example: Text) -> Iterator[_Stretch | Token]:
         """Yield control tokens, and the words between them."""

@@ -28,7 +28,8 @@ class TextView(View):
     """A text that a language model can be asked about, once it has given an answer.
 
     Args:
-        words: The words of the text, as people read them.
+        text: The text that is explained.
+        words: Its words, as people read them.
         holders: The features that hold a part of each word.
         labels: The answers that are explained, one per target.
         n_features: Number of features.
@@ -38,9 +39,16 @@ class TextView(View):
     seen = "replies to questions"
 
     def __init__(
-        self, words: tuple[str, ...], holders: tuple[Ints, ...], *, labels: tuple[str, ...], n_features: int, ask: Ask
+        self,
+        text: str,
+        words: tuple[str, ...],
+        holders: tuple[Ints, ...],
+        *,
+        labels: tuple[str, ...],
+        n_features: int,
+        ask: Ask,
     ) -> None:
-        self.words, self.holders, self.labels, self.n_features = words, holders, labels, n_features
+        self.text, self.words, self.holders, self.labels, self.n_features = text, words, holders, labels, n_features
         self._ask = ask
 
     def ask(self, number: int, question: str, *, begin: str = "", length: int) -> Reply:
