@@ -102,7 +102,10 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     ] = None,
     target: Annotated[
         str,
-        typer.Option(help="Labels whose faithfulness is measured: predicted or gold; plausibility is of gold ones."),
+        typer.Option(
+            help="Labels whose faithfulness is measured: predicted, gold, or generated (what a language model writes); "
+            "plausibility is of gold ones."
+        ),
     ] = "predicted",
     unit: Annotated[
         str | None,

@@ -50,6 +50,9 @@ whylight explain --image photo.jpg --model ./my-image-model --method occlusion -
 whylight explain "A gripping film." --endpoint http://127.0.0.1:8000/v1 --endpoint-model my-llm --prompt sentiment
 
 whylight explain "A man sleeps." --pair "A person rests." --model ./my-nli-model --format json
+
+whylight explain --file context.txt --pair "Who sleeps?" --model ./my-llm --prompt question --unit sentence
+--target generated
 """
 
 
@@ -88,7 +91,10 @@ def explain(  # noqa: PLR0913  one parameter an option
     ] = None,
     target: Annotated[
         list[str] | None,
-        typer.Option(help="predicted, all, a label or an index; may be repeated. [dim]\\[default: predicted][/]"),
+        typer.Option(
+            help="predicted, all, a label or an index; of a language model that writes, generated or a text; may be "
+            "repeated. [dim]\\[default: predicted][/]"
+        ),
     ] = None,
     unit: Annotated[
         str | None,

@@ -8,9 +8,9 @@ but for classifiers that read it and reports that draw it.
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, fields
 from importlib import import_module
-from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
-from whylight.core.arrays import Bools, Floats
+from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import InputError, unknown
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
@@ -64,6 +64,15 @@ class Input(Protocol):
 
     def coordinates(self, places: Sequence[Any]) -> Floats:
         """Return where places lie, as numbers to take distances of, `[places, dims]`."""
+        ...
+
+
+@runtime_checkable
+class Nested(Protocol):
+    """An input whose places lie in larger stretches, such as the paragraphs of a text."""
+
+    def levels(self, places: Sequence[Any]) -> tuple[Ints, ...]:
+        """Return the number of the stretch that each place lies in, a row per level, coarse first, `[places]`."""
         ...
 
 

@@ -11,10 +11,10 @@ from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import InputError
 from whylight.core.explanation import Prediction
 from whylight.core.inputs import Input
-from whylight.core.labels import MOST_SHOWN, Target, TargetSpec
+from whylight.core.labels import MOST_SHOWN, Target, TargetSpec, texts_asked
 from whylight.explaining.removing import chosen_removal
 from whylight.views.cache import BoundedCache
-from whylight.views.classifier import Classifier, unit_for
+from whylight.views.classifier import Classifier, Individual, unit_for
 from whylight.views.meter import Meter
 
 SAME = 1e-4
@@ -50,15 +50,33 @@ class Case:
         return self.classifier.labels.resolve(spec, np.asarray(self.prediction.probabilities))
 
 
-def open_case(classifier: Classifier, example: Input, *, unit: Unit | None = None, long: Long = "window") -> Case:
-    """Encode an example, into what features the classifier takes by default or into others, and ask for its answer."""
+def open_case(
+    classifier: Classifier,
+    example: Input,
+    *,
+    unit: Unit | None = None,
+    long: Long = "window",
+    target: TargetSpec = "predicted",
+) -> Case:
+    """Encode an example and ask the classifier for its answer.
+
+    Args:
+        classifier: The classifier.
+        example: The example.
+        unit: What a feature is; by default, what the classifier says.
+        long: What happens to a text that does not fit.
+        target: What will be explained: where labels are texts, those that it names are among them.
+    """
     if example.kind != classifier.reads:
         raise InputError(f"{classifier.kind} reads inputs of the kind '{classifier.reads}', not '{example.kind}'.")
-    encoded = classifier.encode(example, unit=unit_for(classifier, unit), long=long)
+    encoded, general = classifier.encode(example, unit=unit_for(classifier, unit), long=long), classifier
+    said: tuple[str, ...] = ()
+    if isinstance(classifier, Individual):
+        classifier, said = classifier.about(encoded, texts_asked(target))
     cache = BoundedCache()
     logits = _untouched_logits(classifier, encoded, cache)
     probabilities = classifier.labels.probabilities(logits)
-    best = int(np.argmax(probabilities))
+    best = classifier.labels.best(probabilities)
     prediction = Prediction(
         index=best,
         label=classifier.labels.names[best],
@@ -67,9 +85,9 @@ def open_case(classifier: Classifier, example: Input, *, unit: Unit | None = Non
         predicted=classifier.labels.above_threshold(probabilities),
         threshold=classifier.labels.threshold if classifier.labels.head == "sigmoid" else None,
     )
-    if classifier not in _ANSWERS:
-        _ANSWERS[classifier] = _other_answers(classifier, encoded, cache)
-    notes = (*_repeated_names(classifier), *_ANSWERS[classifier])
+    if general not in _ANSWERS:
+        _ANSWERS[general] = _other_answers(classifier, encoded, cache)
+    notes = (*_repeated_names(classifier), *_ANSWERS[general], *said)
     return Case(classifier, encoded, long, prediction, cache, notes)
 
 

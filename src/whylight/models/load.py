@@ -9,7 +9,7 @@ from transformers import PreTrainedModel
 
 from whylight.core.endpoint import Endpoint
 from whylight.core.errors import ModelError, SettingError, unknown
-from whylight.core.labels import HEADS, Head, Labels
+from whylight.core.labels import GENERATED, HEADS, Head, Labels
 from whylight.core.prompt import Prompt, read_prompt
 from whylight.models import promises
 from whylight.models.accelerated import AcceleratedNetwork
@@ -27,6 +27,7 @@ from whylight.models.pipelines import is_pipeline, unpack
 from whylight.models.prompted import PromptedNetwork
 from whylight.models.reading import find_folder, read_model
 from whylight.models.runtimes import ENGINES, Engine
+from whylight.models.writing import WritingNetwork
 from whylight.views.classifier import Classifier
 
 
@@ -61,7 +62,8 @@ def load(  # noqa: PLR0913  every argument is optional and named
         mask_string: For a callable: what replaces a removed word under the remover `mask`.
         max_tokens: Read at most this many tokens at once, if the model could read more.
         prompt: How a causal language model is asked for a label: the name of a ready prompt (`sentiment`, `emotion`,
-            `nli`), a TOML file, or a `wl.Prompt`.
+            `nli`), a TOML file, or a `wl.Prompt`. One without answers (`question`) lets it write: what it writes, or a
+            text that `target=` names, is then explained.
         device: Where a model that is loaded here runs, e.g. `"cuda"`; `"auto"` is an accelerator if there is one, else
             the CPU, which is also the default. A model that you have placed yourself is never moved: another device
             than its own is refused.
@@ -189,8 +191,10 @@ def _load_prompted(
         raise ModelError("a prompt is for a causal language model: give a folder, a hub id, or model and tokenizer.")
     promises.check_promises(plain, tokenizer, prompted=True)
     limit = promises.limit(plain, tokenizer, max_tokens=max_tokens)
-    network = PromptedNetwork(plain, tokenizer, prompt=asked, limit=limit)
-    labels, name = Labels(tuple(asked.answers)), f"{name} asked by '{asked.name}'"
+    kind = WritingNetwork if asked.free else PromptedNetwork
+    network = kind(plain, tokenizer, prompt=asked, limit=limit)
+    labels = Labels((GENERATED,), "likelihood") if asked.free else Labels(tuple(asked.answers))
+    name = f"{name} asked by '{asked.name}'"
     classifier = TransformerClassifier(plain, tokenizer, labels=labels, identity=name, limit=limit, network=network)
     promises.try_out(classifier)
     return classifier

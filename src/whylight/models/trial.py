@@ -23,6 +23,7 @@ from whylight.core.arrays import Floats
 from whylight.core.encoded import Encoded
 from whylight.core.errors import WhylightError
 from whylight.core.labels import Target
+from whylight.core.text import Text
 from whylight.models import heads
 from whylight.models.batching import Company, out_of_memory
 from whylight.models.token_network import TokenNetwork
@@ -103,6 +104,12 @@ class Findings:
     def company(self) -> Company:
         """Which rows may share a batch."""
         return company(self._classifier)
+
+
+def example_of(classifier: Classifier, text: str) -> Text:
+    """Return an input with a text in it, of as many texts as a classifier reads."""
+    network = getattr(classifier, "network", None)
+    return network.example(text) if isinstance(network, TokenNetwork) else Text(text)
 
 
 def trial_game(classifier: OnTokens) -> str | None:

@@ -175,6 +175,8 @@ def evidence_of(spec: Spec) -> type | None:
 
 def _check_metric_model(metric_model: Classifier, classifier: Classifier) -> None:
     """Refuse a model that cannot stand for the explained one: it must know the same labels, in the same order."""
+    if metric_model.labels.open or classifier.labels.open:
+        raise SettingError("a metric model would write texts of its own; leave it out where labels are texts.")
     if metric_model.labels.names != classifier.labels.names:
         own, other = (", ".join(one.labels.names[:5]) for one in (metric_model, classifier))
         raise SettingError(f"the metric model has the labels {own}, the explained one has {other}; they must be alike.")

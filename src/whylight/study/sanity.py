@@ -238,6 +238,7 @@ def _sanity_question(
     classifier: Classifier, methods: Sequence[str], options: Options, settings: Mapping[str, object]
 ) -> _Question:
     """Check everything that can be checked before the first text is explained."""
+    classifier.labels.require_fixed("the sanity check")
     asked = asked_methods([*(name for name in methods if name != RANDOM), RANDOM])
     for one in asked:
         require(one.spec, classifier)
