@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from whylight.core.errors import ModelError
+from whylight.core.errors import ModelError, SettingError
 from whylight.core.image import CHANNELS, Image
 from whylight.core.labels import Head, Labels
 from whylight.models import promises
+from whylight.models.asked import Asked
 from whylight.models.devices import CPU, check_placed, chosen_device, move
 from whylight.models.folder import CONFIG, is_failure, quoted, reason
 from whylight.models.images import ImageClassifier
@@ -24,7 +25,7 @@ TASK = "ForImageClassification"
 """How Hugging Face calls classes of such models."""
 
 
-def reads_images(model: object, preparer: object) -> bool:
+def reads_images(model: object, preparer: object, _asked: Asked) -> bool:
     """Say whether a user's model is one of pictures: a folder that says so, or a network with a preparation of them."""
     if isinstance(model, str | Path):
         return any(TASK in name for name in _architectures(Path(model)))
@@ -33,29 +34,32 @@ def reads_images(model: object, preparer: object) -> bool:
     return isinstance(model, nn.Module) and callable(preparer) and not hasattr(preparer, "is_fast")
 
 
-def load_image_classifier(
-    model: Any,  # noqa: ANN401  a folder, a model of transformers, or any network
-    preparer: Any,  # noqa: ANN401  a processor of transformers, or a function
-    *,
-    labels: Sequence[str] | None,
-    head: Head | None,
-    device: str | None,
-    allow_pickle: bool,
-) -> ImageClassifier:
-    """Load a classifier of pictures."""
+def load_image_classifier(model: Any, preparer: Any, asked: Asked) -> ImageClassifier:  # noqa: ANN401  as `wl.load`
+    """Load a classifier of pictures.
+
+    Args:
+        model: A folder or hub id, a model of transformers, or any network.
+        preparer: A processor of transformers, or a function.
+        asked: What else is said of it.
+    """
+    asked.refuse_name()
+    asked.refuse_pace("an image classifier")
+    for name in ("max_tokens", "mask_string"):
+        if getattr(asked, name) is not None:
+            raise SettingError(f"{name}= is for classifiers of texts; leave it out with one of pictures.")
     if isinstance(model, str | Path):
-        found = read_model(str(model), allow_pickle=allow_pickle, task=IMAGES)
+        found = read_model(str(model), allow_pickle=asked.allow_pickle, task=IMAGES)
         if found.absent:
             raise ModelError(f"{quoted(model)} is not a trained classifier: its weights lack {found.absent[0]}.")
-        move(found.model, chosen_device(device or CPU))
+        move(found.model, chosen_device(asked.device or CPU))
         network, preparer, name = found.model, preparer or found.tokenizer, str(model)
     else:
         network, name = model, getattr(getattr(model, "config", None), "_name_or_path", "") or type(model).__name__
         if isinstance(model, PreTrainedModel):
-            check_placed(model, device)
+            check_placed(model, asked.device)
     if preparer is None:
         raise ModelError("a model of pictures needs what prepares its input: wl.load(model, processor).")
-    own = _labels(network, labels, head)
+    own = _labels(network, asked.labels, asked.head)
     classifier = ImageClassifier(network, Preparation(_function(preparer)), labels=own, identity=name)
     _try_out(classifier)
     return classifier

@@ -1,34 +1,30 @@
-"""Loading classifiers: a folder or hub id, an ONNX file, a model with its tokenizer, a pipeline, a callable, ours."""
+"""Loading classifiers: a folder or hub id, a file, a model, a pipeline, a function, a URL, or the bundled model.
 
-from collections.abc import Iterable, Mapping, Sequence
+Which of these a user's model is, `CARRIERS` says: the first that recognises it loads it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from torch import nn
 from transformers import PreTrainedModel
 
 from whylight.core.endpoint import Endpoint
 from whylight.core.errors import ModelError, SettingError, unknown
-from whylight.core.labels import GENERATED, HEADS, Head, Labels
-from whylight.core.prompt import Prompt, read_prompt
-from whylight.models import promises
-from whylight.models.accelerated import AcceleratedNetwork
-from whylight.models.adapters import is_adapted, is_adapter, merged_copy, read_adapter
-from whylight.models.bundled_start import BUNDLED, BUNDLED_NAME
-from whylight.models.callable import CallableClassifier, TextFunction
-from whylight.models.chunked import ChunkedClassifier
-from whylight.models.devices import AUTO, CPU, check_placed, chosen_device, move
-from whylight.models.encoder import TransformerClassifier
-from whylight.models.endpoint import EndpointClassifier, load_endpoint
-from whylight.models.folder import quoted
+from whylight.core.labels import HEADS, Head
+from whylight.core.prompt import Prompt
+from whylight.models import carriers
+from whylight.models.asked import Asked
+from whylight.models.bundled_start import BUNDLED  # noqa: F401  known by this name
+from whylight.models.callable import TextFunction
 from whylight.models.image_loading import load_image_classifier, reads_images
-from whylight.models.onnx_reading import find_file, load_file
-from whylight.models.pipelines import is_pipeline, unpack
-from whylight.models.prompted import PromptedNetwork
-from whylight.models.reading import find_folder, read_model
 from whylight.models.runtimes import ENGINES, Engine
-from whylight.models.writing import WritingNetwork
 from whylight.views.classifier import Classifier
+
+Recognises = Callable[[Any, Any, Asked], bool]
+Loads = Callable[[Any, Any, Asked], Classifier]
+"""A user's model, its tokenizer and what is asked of it -> whether it is of this kind, or the classifier."""
 
 
 def load(  # noqa: PLR0913  every argument is optional and named
@@ -81,140 +77,49 @@ def load(  # noqa: PLR0913  every argument is optional and named
         >>> clf.labels.names
         ('negative', 'positive')
     """
-    _check_head(head)
-    engine = _engine(accelerate)
-    names = _listed_names(labels)
-    model = _unwrapped(model)
-    if isinstance(model, Endpoint):
-        others = {"labels": labels, "head": head, "mask_string": mask_string, "identity": identity, "device": device}
-        return _load_endpoint(model, prompt, {**others, "tokenizer": tokenizer, "max_tokens": max_tokens})
-    if prompt is not None:
-        _check_own_pace(engine, "a prompted language model")
-        return _load_prompted(model, tokenizer, prompt, max_tokens=max_tokens, device=device, allow_pickle=allow_pickle)
-    if reads_images(model, tokenizer):
-        return load_image_classifier(
-            model, tokenizer, labels=names, head=head, device=device, allow_pickle=allow_pickle
-        )
-    if identity is not None and not _is_callable(model):
-        raise SettingError("identity= is the name of a callable; a model is known by its weights.")
-    if is_pipeline(model):
-        own = unpack(model, tokenizer)
-        model, tokenizer, head, max_tokens = own.model, own.tokenizer, head or own.head, max_tokens or own.max_tokens
-    asked: _Asked = {"labels": names, "head": head, "max_tokens": max_tokens, "accelerate": engine}
-    if isinstance(model, PreTrainedModel) or is_adapted(model):
-        check_placed(model, device)
-        plain, name = _given(model, tokenizer)
-        return _transformer(plain, tokenizer, identity=name, asked=asked)
-    if callable(model):
-        _check_no_device(device)
-        _check_own_pace(engine, "a callable")
-        return _callable(model, labels=names, head=head, mask_string=mask_string, identity=identity)
-    if not isinstance(model, str | Path | None):
-        raise ModelError(f"cannot explain a {type(model).__name__}; give a folder, a hub id, a model or a callable.")
-    return _from_path(model, tokenizer, device=device, allow_pickle=allow_pickle, asked=asked)
+    asked = Asked(
+        labels=_listed_names(labels),
+        head=_known_head(head),
+        mask_string=mask_string,
+        max_tokens=max_tokens,
+        prompt=prompt,
+        device=device,
+        allow_pickle=allow_pickle,
+        identity=identity,
+        accelerate=_known_engine(accelerate),
+    )
+    plain = _unwrapped(model)
+    for recognises, loads in CARRIERS:
+        if recognises(plain, tokenizer, asked):
+            return loads(plain, tokenizer, asked)
+    raise ModelError(f"cannot explain a {type(plain).__name__}; give a folder, a hub id, a model or a callable.")
 
 
-class _Asked(TypedDict):
-    """What is asked of a classifier, wherever its weights come from."""
+CARRIERS: tuple[tuple[Recognises, Loads], ...] = (
+    (carriers.is_endpoint, carriers.load_endpoint),
+    (carriers.is_asked_by_a_prompt, carriers.load_prompted),
+    (reads_images, load_image_classifier),
+    (carriers.is_pipeline, carriers.load_pipeline),
+    (carriers.is_model, carriers.load_model),
+    (carriers.is_function, carriers.load_function),
+    (carriers.is_onnx, carriers.load_onnx),
+    (carriers.is_path, carriers.load_path),
+)
+"""Kinds of models, the more particular first."""
 
-    labels: tuple[str, ...] | None
-    head: Head | None
-    max_tokens: int | None
-    accelerate: Engine | None
+
+def _known_head(head: Head | None) -> Head | None:
+    if head is not None and head not in HEADS:
+        raise unknown("head", head, HEADS)
+    return head
 
 
-def _engine(name: str | None) -> Engine | None:
+def _known_engine(name: str | None) -> Engine | None:
     """Return the package that a name stands for, or raise the error that lists them."""
     found = next((engine for engine in ENGINES if engine == name), None)
     if name is not None and found is None:
         raise unknown("package to accelerate with", name, ENGINES)
     return found
-
-
-def _check_own_pace(accelerate: Engine | None, what: str) -> None:
-    """Refuse to speed up what no copy is made of."""
-    if accelerate is not None:
-        raise SettingError(
-            f"accelerate= is for Hugging Face classifiers that read a text at once; {what} runs as it is."
-        )
-
-
-def _from_path(
-    model: str | Path | None,
-    tokenizer: Any,  # noqa: ANN401
-    *,
-    device: str | None,
-    allow_pickle: bool,
-    asked: _Asked,
-) -> Classifier:
-    """Load what lies in a file or folder or on the hub, or the bundled model."""
-    bundled = model in (None, BUNDLED_NAME)
-    file = None if bundled else find_file(str(model))
-    if file is not None:
-        _check_own_pace(asked["accelerate"], "an ONNX file")
-        return load_file(
-            file,
-            tokenizer,
-            labels=asked["labels"],
-            head=asked["head"],
-            max_tokens=asked["max_tokens"],
-            device=device,
-        )
-    path, place = str(BUNDLED) if bundled else str(model), chosen_device(device or CPU)
-    loaded, its_tokenizer = _read_either(path, allow_pickle=allow_pickle)
-    move(loaded, place)
-    name = BUNDLED_NAME if path == str(BUNDLED) else path
-    return _transformer(loaded, tokenizer or its_tokenizer, identity=name, asked=asked)
-
-
-def _load_prompted(
-    model: Any,  # noqa: ANN401
-    tokenizer: Any,  # noqa: ANN401
-    prompt: str | Path | Prompt,
-    *,
-    max_tokens: int | None,
-    device: str | None,
-    allow_pickle: bool,
-) -> TransformerClassifier:
-    """Load a causal language model behind a prompt."""
-    asked = read_prompt(prompt)
-    if isinstance(model, PreTrainedModel) or is_adapted(model):
-        check_placed(model, device)
-        plain, name = _given(model, tokenizer)
-    elif isinstance(model, str | Path):
-        found = read_model(str(model), allow_pickle=allow_pickle, task="a language model")
-        if found.absent:
-            raise ModelError(f"{quoted(model)} is not a trained language model: its weights lack {found.absent[0]}.")
-        plain, tokenizer, name = found.model, tokenizer or found.tokenizer, str(model)
-        move(plain, chosen_device(device or CPU))
-    else:
-        raise ModelError("a prompt is for a causal language model: give a folder, a hub id, or model and tokenizer.")
-    promises.check_promises(plain, tokenizer, prompted=True)
-    limit = promises.limit(plain, tokenizer, max_tokens=max_tokens)
-    kind = WritingNetwork if asked.free else PromptedNetwork
-    network = kind(plain, tokenizer, prompt=asked, limit=limit)
-    labels = Labels((GENERATED,), "likelihood") if asked.free else Labels(tuple(asked.answers))
-    name = f"{name} asked by '{asked.name}'"
-    classifier = TransformerClassifier(plain, tokenizer, labels=labels, identity=name, limit=limit, network=network)
-    promises.try_out(classifier)
-    return classifier
-
-
-def _load_endpoint(
-    endpoint: Endpoint, prompt: str | Path | Prompt | None, others: Mapping[str, object]
-) -> EndpointClassifier:
-    """Load a language model that answers over HTTP; what else is given would do nothing, and is refused."""
-    if prompt is None:
-        raise SettingError("an endpoint is asked by a prompt, e.g. prompt='sentiment' (--prompt sentiment).")
-    for name, value in others.items():
-        if value is not None:
-            raise SettingError(f"{name}= is not for an endpoint; its labels and answers are those of the prompt.")
-    return load_endpoint(endpoint, read_prompt(prompt))
-
-
-def _check_head(head: str | None) -> None:
-    if head is not None and head not in HEADS:
-        raise unknown("head", head, HEADS)
 
 
 def _listed_names(labels: Iterable[object] | None) -> tuple[str, ...] | None:
@@ -224,93 +129,9 @@ def _listed_names(labels: Iterable[object] | None) -> tuple[str, ...] | None:
     return None if labels is None else tuple(str(label) for label in labels)
 
 
-def _given(model: Any, tokenizer: Any) -> tuple[Any, str]:  # noqa: ANN401  transformers' or peft's own
-    """Return the plain model that a user's object stands for, and what to call it."""
-    if tokenizer is None:
-        raise ModelError("a loaded model needs its tokenizer: wl.load(model, tokenizer).")
-    identity = getattr(model.config, "_name_or_path", "") or type(model).__name__
-    if not is_adapted(model):
-        return model, identity
-    return merged_copy(model, tokenizer), f"{identity} with adapter {', '.join(model.active_adapters)}"
-
-
-def _check_no_device(device: str | None) -> None:
-    if device not in (None, AUTO):
-        raise SettingError("device= is for a model; a callable runs where it runs.")
-
-
 def _unwrapped(model: object) -> object:
     """Return the model inside what torch wraps around one: compiled, or spread over devices."""
     parallel = (nn.DataParallel, nn.parallel.DistributedDataParallel)
     while isinstance(model, nn.Module) and (isinstance(model, parallel) or hasattr(model, "_orig_mod")):
         model = model.module if isinstance(model, parallel) else model._orig_mod  # noqa: SLF001  its only name
     return model
-
-
-def _is_callable(model: object) -> bool:
-    return (
-        callable(model) and not isinstance(model, PreTrainedModel) and not is_adapted(model) and not is_pipeline(model)
-    )
-
-
-def _callable(
-    function: TextFunction,
-    *,
-    labels: Sequence[str] | None,
-    head: Head | None,
-    mask_string: str | None,
-    identity: str | None,
-) -> CallableClassifier:
-    if not labels:
-        if isinstance(function, nn.Module):
-            raise ModelError(
-                f"a '{type(function).__name__}' is no classifier of transformers; wrap it in a function from texts to "
-                "probabilities, and pass labels=[...]."
-            )
-        raise ModelError("a callable needs the names of its columns: wl.load(function, labels=['negative', ...]).")
-    if head == "binary":
-        raise SettingError("a callable returns one column per label; use head='softmax' or head='sigmoid'.")
-    name = getattr(function, "__qualname__", type(function).__name__)
-    return CallableClassifier(
-        function,
-        labels=Labels(tuple(labels), head or "softmax"),
-        identity=f"callable:{name}" if identity is None else identity,
-        mask_string=mask_string,
-        named=identity is not None,
-    )
-
-
-def _read_either(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
-    """Read a whole model, or an adapter with its base."""
-    folder = find_folder(path)
-    if folder is not None and is_adapter(folder):
-        return read_adapter(folder)
-    found = read_model(path, allow_pickle=allow_pickle)
-    if found.absent:
-        lacking = ", ".join(found.absent[:3])
-        raise ModelError(f"{quoted(path)} is not a trained classifier: its weights lack {lacking}.")
-    return found.model, found.tokenizer
-
-
-def _transformer(
-    model: Any,  # noqa: ANN401
-    tokenizer: Any,  # noqa: ANN401
-    *,
-    identity: str,
-    asked: _Asked,
-) -> TransformerClassifier | ChunkedClassifier:
-    promises.check_promises(model, tokenizer)
-    limit = promises.limit(model, tokenizer, max_tokens=asked["max_tokens"])
-    labels = promises.labels(model.config, names=asked["labels"], head=asked["head"])
-    engine = asked["accelerate"]
-    classifier: TransformerClassifier | ChunkedClassifier
-    if promises.is_chunked(model):
-        _check_own_pace(engine, "one that reads chunks")
-        classifier = ChunkedClassifier(model, tokenizer, labels=labels, identity=identity, limit=limit)
-    else:
-        network = None if engine is None else AcceleratedNetwork(model, tokenizer, limit=limit, engine=engine)
-        classifier = TransformerClassifier(
-            model, tokenizer, labels=labels, identity=identity, limit=limit, network=network
-        )
-    promises.try_out(classifier)
-    return classifier
