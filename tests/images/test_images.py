@@ -111,7 +111,7 @@ def test_soft_masks_of_zero_and_one_are_the_game() -> None:
         found = wl.explain(clf, shown, method=method, unit="patch", steps=10, progress=False)
         assert found.scores.shape == (1, 196)
         assert ((found.scores > 0) & (found.scores < 1)).all()
-        assert found.provenance.settings["background"] == "blur"
+        assert found.provenance.settings["background"] == "white,black,mean"
 
 
 def test_an_explanation_is_the_same_after_a_dictionary_and_a_row_and_places_are_not_written() -> None:
