@@ -5,20 +5,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from whylight.core.errors import ModelError, SettingError
-from whylight.core.image import CHANNELS, Image
 from whylight.core.labels import Head, Labels
 from whylight.models import promises
 from whylight.models.asked import Asked
 from whylight.models.devices import CPU, check_placed, chosen_device, move
 from whylight.models.folder import CONFIG, is_failure, quoted, reason
 from whylight.models.images import ImageClassifier
-from whylight.models.preparation import PROBE, Preparation, Prepare
+from whylight.models.preparation import Preparation, Prepare
 from whylight.models.reading import IMAGES, read_model
 
 TASK = "ForImageClassification"
@@ -89,16 +87,10 @@ def _function(preparer: Any) -> Prepare:  # noqa: ANN401
 
 
 def _try_out(classifier: ImageClassifier) -> None:
-    """Run a grey picture, and refuse a model that does not answer it with one number per label.
-
-    A preparation that leaves sizes as they are says nothing of the size that the model wants.
-    """
-    grey = Image.of(np.full((PROBE, PROBE + 1, CHANNELS), 128, dtype=np.uint8))
-    if classifier.preparation.numbers(grey.array).shape[1:] == (grey.height, grey.width):
-        return
+    """Run a picture, and refuse a model that does not answer it with one number per label."""
     try:
         with torch.inference_mode(mode=False):
-            classifier.encode(grey, unit="patch", long="window")
+            classifier.encode(classifier.example(""), unit="patch", long="window")
     except ModelError:
         raise
     except BaseException as error:

@@ -7,7 +7,7 @@ Numbers of a position are its three colours, from 0 to 1, so that blends of two 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -21,26 +21,31 @@ from whylight.core.errors import ModelError
 from whylight.core.identity import digest
 from whylight.core.image import CHANNELS, Division, Image
 from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
-from whylight.models import heads, rules
+from whylight.models import heads, image_trial, rules
+from whylight.models.activations import last_maps
 from whylight.models.batching import Engine
 from whylight.models.contents import weights_contents
 from whylight.models.frozen import frozen
+from whylight.models.leaves import leaf_biases
 from whylight.models.outcomes import outcomes_of
 from whylight.models.preparation import PROBE, Preparation
 from whylight.models.superpixels import superpixels
+from whylight.models.trial import outcome
 from whylight.models.unchanged import unchanged
 from whylight.perturb.backgrounds import PLAIN
 from whylight.perturb.binding import available
+from whylight.views.activations import ActivationView
 from whylight.views.batch import Removal
 from whylight.views.cache import Cache
 from whylight.views.classifier import Offers, Outcomes, Request, game_of
 from whylight.views.game import Game
-from whylight.views.gradient import GradientView
+from whylight.views.gradient import GradientView, Graph, Level
 from whylight.views.grouped import GroupedGame
 from whylight.views.meter import Meter
 from whylight.views.pixels import PixelBatch, PixelWindow
 from whylight.views.positions import Positions
 from whylight.views.soft import SoftGame, soft_game_of
+from whylight.views.view import View
 
 PATCHES = 14
 """Patches on a side, at most: as many as a vision transformer with patches of 16 pixels has at 224."""
@@ -73,11 +78,13 @@ class ImageClassifier:
         self.model, self.preparation = model, preparation
         self.labels, self.identity = labels, identity
         self.architecture = type(model).__name__
+        self._found: dict[type[View], str | None] = {}
         self.engine = Engine(self.batch_logits, budget=PIXELS_AT_ONCE)
         self.offers: Offers = {
             Game: self.game,
             GradientView: self.gradient_view,
             SoftGame: self.soft_game,
+            ActivationView: self.activation_view,
         }
 
     @property
@@ -121,9 +128,7 @@ class ImageClassifier:
 
     def gradient_view(self, encoded: Encoded, request: Request) -> GradientView:
         """Look at a picture as a function of its colours."""
-        (window,) = encoded.windows
-        if not isinstance(window, PixelWindow):
-            raise TypeError("a classifier of pictures reads pixels")
+        window = _window(encoded)
         height, width, _ = window.frame.shape
         device = self.device
         inputs = torch.as_tensor(window.frame, device=device).reshape(-1, CHANNELS)
@@ -146,9 +151,52 @@ class ImageClassifier:
                 torch.as_tensor(window.labels.ravel().copy(), device=device), encoded.n_features, request.pieces
             ),
             rules={"rescale": rules.rescale, "frozen": frozen},
+            graph=partial(self._graph, window, request),
             row_limit=max(1, self.engine.budget // len(inputs)),
             meter=request.meter,
         )
+
+    def _graph(self, window: PixelWindow, request: Request, _level: Level) -> Graph:
+        """Run a picture such that its input, as the model reads it, and all biases are leaves."""
+        height, width, _ = window.frame.shape
+        read = self.preparation.inputs(torch.as_tensor(window.frame, device=self.device)[None])
+        leaf = read.permute(0, 2, 3, 1).reshape(1, -1, CHANNELS).detach().requires_grad_()
+        with unchanged(self.model), leaf_biases(self.model) as biases:
+            logits = self.answer(leaf.reshape(1, height, width, CHANNELS).permute(0, 3, 1, 2))
+        return Graph(heads.wanted_scores(logits, self.labels.head, request), leaf, [biases])
+
+    def finding(self, view: type[View]) -> str | None:
+        """Return what is wrong with a kind of view of this model, or None; found out by trying, once."""
+        if view not in self._found:
+            attempt = image_trial.TRIALS.get(view)
+            wrong = None if attempt is None else outcome(lambda: attempt(self))
+            self._found[view] = None if wrong is None else f"those of '{self.architecture}' are not right: {wrong}"
+        return self._found[view]
+
+    def example(self, text: str) -> Image:
+        """Return a picture to try things on, another one for another text."""
+        return image_trial.noise(len(text), self._side)
+
+    @cached_property
+    def _side(self) -> int:
+        return image_trial.side_of(self)
+
+    def activation_view(self, encoded: Encoded, request: Request) -> ActivationView:
+        """Look at the maps of a late layer."""
+        window = _window(encoded)
+        inputs = torch.as_tensor(window.frame, device=self.device)[None]
+
+        def scores() -> Tensor:
+            return heads.wanted_scores(self._logits(inputs.requires_grad_()), self.labels.head, request)[0]
+
+        @cache
+        def found() -> tuple[str, Tensor, Tensor]:
+            request.meter.forward += 1
+            request.meter.backward += len(request.targets)
+            with unchanged(self.model):
+                return last_maps(self.model, scores)
+
+        return ActivationView(lambda: found()[1:], labels=window.labels, layer=lambda: found()[0])
 
     @property
     def device(self) -> torch.device:
@@ -172,9 +220,9 @@ class ImageClassifier:
 
     def _logits(self, frames: Tensor) -> Tensor:
         """Return logits of colours `[rows, height, width, 3]`, differentiable by them."""
-        return self._answer(self.preparation.inputs(frames))
+        return self.answer(self.preparation.inputs(frames))
 
-    def _answer(self, inputs: Tensor) -> Tensor:
+    def answer(self, inputs: Tensor) -> Tensor:
         """Return logits of a model's own input, `[rows, 3, height, width]`."""
         dtype = next((one.dtype for one in self.model.parameters() if one.is_floating_point()), inputs.dtype)
         return logits_of(self.model(inputs.to(dtype)), len(self.labels), self.labels.head)
@@ -185,7 +233,7 @@ class ImageClassifier:
             return ()
         own = torch.as_tensor(self.preparation.numbers(example.array), device=self.device)[None]
         with unchanged(self.model), torch.inference_mode():
-            plain = self._answer(own)
+            plain = self.answer(own)
             rounded = self._logits(torch.as_tensor(self.preparation.frame(seen), device=self.device)[None])
         apart, size = float((plain - rounded).abs().max()), max(1.0, float(plain.abs().max()))
         if apart <= SAME * size:
@@ -207,6 +255,13 @@ def _picture(encoded: Encoded) -> Image:
     if not isinstance(encoded.example, Image):
         raise TypeError("a classifier of pictures reads pictures")
     return encoded.example
+
+
+def _window(encoded: Encoded) -> PixelWindow:
+    (window,) = encoded.windows
+    if not isinstance(window, PixelWindow):
+        raise TypeError("a classifier of pictures reads pixels")
+    return window
 
 
 def _division(seen: Image, unit: Unit) -> Division:

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from whylight.core.arrays import Floats
 from whylight.core.encoded import Encoded
 from whylight.core.errors import WhylightError
+from whylight.core.inputs import Input
 from whylight.core.labels import Target
 from whylight.core.text import Text
 from whylight.models import heads
@@ -106,10 +107,10 @@ class Findings:
         return company(self._classifier)
 
 
-def example_of(classifier: Classifier, text: str) -> Text:
-    """Return an input with a text in it, of as many texts as a classifier reads."""
-    network = getattr(classifier, "network", None)
-    return network.example(text) if isinstance(network, TokenNetwork) else Text(text)
+def example_of(classifier: Classifier, text: str) -> Input:
+    """Return an input to try things on: with a text in it, of as many texts as a classifier reads, or a picture."""
+    maker = getattr(classifier, "network", classifier)
+    return maker.example(text) if hasattr(maker, "example") else Text(text)  # type: ignore[no-any-return]
 
 
 def trial_game(classifier: OnTokens) -> str | None:
