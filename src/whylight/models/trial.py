@@ -13,7 +13,7 @@ A cut or wrong graph, a lookup that is not the input's, types that a table takes
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -110,7 +110,7 @@ class Findings:
 def example_of(classifier: Classifier, text: str) -> Input:
     """Return an input to try things on: with a text in it, of as many texts as a classifier reads, or a picture."""
     maker = getattr(classifier, "network", classifier)
-    return maker.example(text) if hasattr(maker, "example") else Text(text)  # type: ignore[no-any-return]
+    return maker.example(text) if hasattr(maker, "example") else Text(text)
 
 
 def trial_game(classifier: OnTokens) -> str | None:
@@ -135,7 +135,8 @@ def gradient(classifier: OnTokens) -> str | None:
         encoded = _encoded(classifier, text)
         if not _agrees_with_itself(classifier, _inputs(classifier, encoded, text)):
             return None
-        view = cast("GradientView", classifier.offers[GradientView](encoded, request))
+        view = classifier.offers[GradientView](encoded, request)
+        assert isinstance(view, GradientView)  # noqa: S101  by the type that it is offered by
         scores = _scores(view, [view.inputs, view.baseline()])
         expected = _expected(classifier, view, encoded, text)
         if not _alike(classifier, scores[: len(expected)], expected):

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
@@ -63,5 +62,5 @@ def square_of(tokens: Tensor) -> Tensor | None:
     for special in (0, 1, 2):
         side = round((count - special) ** 0.5)
         if side > 1 and side * side == count - special:
-            return torch.movedim(tokens[:, special:], 2, 1).unflatten(2, (side, side))
+            return tokens[:, special:].movedim(2, 1).reshape(len(tokens), -1, side, side)
     return None
