@@ -1,5 +1,6 @@
 """A service that fails now and then: the same scores or a clear sentence, and nothing goes anywhere else."""
 
+import json
 import signal
 import socket
 import ssl
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import whylight as wl
-from answering import Handler, serving, slowly
+from answering import Handler, answer, likely, serving, slowly
 from whylight.core.errors import ModelError
 from whylight.models.failures import seconds_of
 from whylight.models.service import Pace
@@ -298,6 +299,32 @@ def nonsense(handler: Handler, _number: int) -> bool:
 def test_what_is_no_answer_is_told(fault: Any, said: str) -> None:
     with serving(fault=fault) as server, pytest.raises(ModelError, match=said):
         server.load(retries=0)
+
+
+def test_an_answer_too_many_is_not_taken_for_the_next_one() -> None:
+    def twice(handler: Handler, number: int) -> bool:
+        bodies = (first, first.replace(b'positive": -', b'positive": -9'))
+        both = b"".join(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(one), one) for one in bodies)
+        if number > 1:
+            handler.wfile.write(both)
+        return number > 1
+
+    def hint(handler: Handler, number: int) -> bool:
+        if number == 3:
+            handler.wfile.write(b"HTTP/1.1 103 Early Hints\r\n\r\n")
+        return False
+
+    sent = {"model": "my-llm", "prompt": "Review: good\nSentiment:", "logprobs": 20}
+    first = json.dumps(answer(sent, likely)).encode()
+    with serving(fault=twice) as server:
+        explanation = wl.explain(server.load(in_flight=1), "a good film", method="occlusion")
+        assert np.array_equal(explanation.scores, np.zeros((1, 3)))  # all have the first answer
+    with serving(fault=hint) as server:
+        clf = server.load(in_flight=1, retries=0)
+        with pytest.raises(ModelError, match="answered 103"):
+            wl.explain(clf, "good film", method="occlusion")
+        found = wl.explain(clf, "good film", method="occlusion", score="log_odds")
+    assert found.scores[0] == pytest.approx([1.5, 0.125])
 
 
 def test_nobody_there_is_told_at_once_and_one_who_was_there_is_waited_for() -> None:

@@ -158,7 +158,7 @@ class EndpointClassifier:
         try:
             self._service.ask([self._question.body(texts[number]) for number in missing], self._read, received)
         except BaseException as error:
-            count = self._keep(found, for_later=True)
+            count = self._keep(dict(found), for_later=True)  # a thread may still be adding to it
             if isinstance(error, UnansweredError):
                 raise ModelError(f"{str(error).rstrip('.')}; {_told(count)}.") from None
             raise
@@ -174,8 +174,8 @@ class EndpointClassifier:
         name, known = answering_model(reply), self._answered_by
         if known is not None and name is not None and name != known:
             raise ModelError(
-                f"the endpoint {self.endpoint.url} began to answer by another model ('{name[:40]}', before "
-                f"'{known[:40]}'), so that answers do not go together; name one model exactly, and load it anew."
+                f"the endpoint {self.endpoint.url} began to answer by another model ('{name}', before "
+                f"'{known}'), so that answers do not go together; name one model exactly, and load it anew."
             )
         self._answered_by = known or name
 
