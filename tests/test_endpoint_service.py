@@ -312,6 +312,7 @@ def test_an_answer_too_many_is_not_taken_for_the_next_one() -> None:
     def hint(handler: Handler, number: int) -> bool:
         if number == 3:
             handler.wfile.write(b"HTTP/1.1 103 Early Hints\r\n\r\n")
+            time.sleep(0.05)
         return False
 
     sent = {"model": "my-llm", "prompt": "Review: good\nSentiment:", "logprobs": 20}
