@@ -161,8 +161,8 @@ def test_what_may_pass_is_repeated_and_then_told(status: int) -> None:
             wl.explain(clf, "a very good film", method="occlusion")
         assert len(server.requests) == 4 + 3
         assert str(caught.value) == (
-            f"the endpoint {server.url} answered {status} (it says: busy) (3 times in a row); the answers to 2 texts "
-            "that came before are kept in this process, and not asked for again."
+            f"the endpoint {server.url} answered {status} (it says: busy) (3 times in a row); 2 answers that came before "
+            "are kept in this process, and not asked for again."
         )
         server.fault = lambda _handler, _number: False
         again = wl.explain(clf, "a very good film", method="occlusion", score="log_odds", target="positive")
@@ -325,6 +325,7 @@ def test_an_answer_too_many_is_not_taken_for_the_next_one() -> None:
         with pytest.raises(ModelError, match="answered 103"):
             wl.explain(clf, "good film", method="occlusion")
         found = wl.explain(clf, "good film", method="occlusion", score="log_odds")
+        assert server.connections == 2
     assert found.scores[0] == pytest.approx([1.5, 0.125])
 
 

@@ -196,7 +196,8 @@ class EndpointClassifier:
 def _told(count: int) -> str:
     if not count:
         return "no answer had come before"
-    return f"the answers to {count:,} texts that came before are kept in this process, and not asked for again"
+    kept = "1 answer that came before is" if count == 1 else f"{count:,} answers that came before are"
+    return f"{kept} kept in this process, and not asked for again"
 
 
 def load_endpoint(endpoint: Endpoint, prompt: Prompt) -> EndpointClassifier:
