@@ -161,8 +161,8 @@ def test_what_may_pass_is_repeated_and_then_told(status: int) -> None:
             wl.explain(clf, "a very good film", method="occlusion")
         assert len(server.requests) == 4 + 3
         assert str(caught.value) == (
-            f"the endpoint {server.url} answered {status} (it says: busy) (3 times in a row); 2 answers that came before "
-            "are kept in this process, and not asked for again."
+            f"the endpoint {server.url} answered {status} (it says: busy) (3 times in a row); 2 answers that came "
+            "before are kept in this process, and not asked for again."
         )
         server.fault = lambda _handler, _number: False
         again = wl.explain(clf, "a very good film", method="occlusion", score="log_odds", target="positive")
