@@ -167,7 +167,10 @@ def test_what_may_pass_is_repeated_and_then_told(status: int) -> None:
         server.fault = lambda _handler, _number: False
         again = wl.explain(clf, "a very good film", method="occlusion", score="log_odds", target="positive")
         assert len(server.requests) == 7 + 3  # of five texts, two were there
+        notes = [wl.explain(clf, text, method="random").provenance.notes for text in ("good", "bad")]
     assert again.scores[0] == pytest.approx([0.0, 0.25, 1.5, 0.125])
+    assert "answers that came before earlier work was stopped" in again.provenance.notes[1]
+    assert not any("stopped" in one for own in notes for one in own)  # they are used up
 
 
 def test_a_service_is_left_alone_for_as_long_as_it_asks() -> None:

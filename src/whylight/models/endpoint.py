@@ -46,6 +46,7 @@ NEUTRAL = "..."
 """What stands for a removed word under the remover `mask`, where the prompt does not say."""
 AT_ONCE = 16
 """Texts of a batch for each request that may be under way: enough to keep all busy, few enough to tell the progress."""
+AGAIN = "answers that came before earlier work was stopped are used where they are about the same text"
 KEPT = 2**16
 """Answers that are kept for work that is taken up again."""
 TRIED = "a good film"
@@ -74,8 +75,7 @@ class EndpointClassifier:
         self.identity = f"{endpoint.model} at {endpoint.url} asked by '{prompt.name}'"
         self._question = question(endpoint, prompt)
         self._service = Service(endpoint, self._question.path)
-        neutral = NEUTRAL if prompt.neutral is None else prompt.neutral
-        self._replacements = {"mask": neutral.strip() or neutral}
+        self._replacements = {"mask": (NEUTRAL if prompt.neutral is None else prompt.neutral).strip()}
         self._answered_by: str | None = None
         self._without_content: Floats | None = None
         self._answers: OrderedDict[bytes, Floats] = OrderedDict()
@@ -98,7 +98,7 @@ class EndpointClassifier:
             raise IncompatibleError("the tokens of an endpoint are not known here; use the unit 'word' or 'sentence'.")
         spans = tuple(Span(0, start, end) for start, end in units(example, unit))
         window = TextWindow(example.text, spans, self._replacements)
-        return Encoded(example, unit, spans, (window,), notes=(self._note,))
+        return Encoded(example, unit, spans, (window,), notes=(self._note, *([AGAIN] if self._kept else [])))
 
     def outcomes(
         self, encoded: Encoded, *, removal: Removal, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
