@@ -1,5 +1,6 @@
 """A service that fails now and then: the same scores or a clear sentence, and nothing goes anywhere else."""
 
+import json
 import signal
 import socket
 import ssl
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import whylight as wl
-from answering import Handler, serving, slowly
+from answering import Handler, answer, likely, serving, slowly
 from whylight.core.errors import ModelError
 from whylight.models.failures import seconds_of
 from whylight.models.service import Pace
@@ -160,13 +161,16 @@ def test_what_may_pass_is_repeated_and_then_told(status: int) -> None:
             wl.explain(clf, "a very good film", method="occlusion")
         assert len(server.requests) == 4 + 3
         assert str(caught.value) == (
-            f"the endpoint {server.url} answered {status} (it says: busy) (3 times in a row); the answers to 2 texts "
-            "that came before are kept in this process, and not asked for again."
+            f"the endpoint {server.url} answered {status} (it says: busy) (3 times in a row); 2 answers that came "
+            "before are kept in this process, and not asked for again."
         )
         server.fault = lambda _handler, _number: False
         again = wl.explain(clf, "a very good film", method="occlusion", score="log_odds", target="positive")
         assert len(server.requests) == 7 + 3  # of five texts, two were there
+        notes = [wl.explain(clf, text, method="random").provenance.notes for text in ("good", "bad")]
     assert again.scores[0] == pytest.approx([0.0, 0.25, 1.5, 0.125])
+    assert "answers that came before earlier work was stopped" in again.provenance.notes[1]
+    assert not any("stopped" in one for own in notes for one in own)  # they are used up
 
 
 def test_a_service_is_left_alone_for_as_long_as_it_asks() -> None:
@@ -298,6 +302,34 @@ def nonsense(handler: Handler, _number: int) -> bool:
 def test_what_is_no_answer_is_told(fault: Any, said: str) -> None:
     with serving(fault=fault) as server, pytest.raises(ModelError, match=said):
         server.load(retries=0)
+
+
+def test_an_answer_too_many_is_not_taken_for_the_next_one() -> None:
+    def twice(handler: Handler, number: int) -> bool:
+        bodies = (first, first.replace(b'positive": -', b'positive": -9'))
+        both = b"".join(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(one), one) for one in bodies)
+        if number > 1:
+            handler.wfile.write(both)
+        return number > 1
+
+    def hint(handler: Handler, number: int) -> bool:
+        if number == 3:
+            handler.wfile.write(b"HTTP/1.1 103 Early Hints\r\n\r\n")
+            time.sleep(0.05)
+        return False
+
+    sent = {"model": "my-llm", "prompt": "Review: good\nSentiment:", "logprobs": 20}
+    first = json.dumps(answer(sent, likely)).encode()
+    with serving(fault=twice) as server:
+        explanation = wl.explain(server.load(in_flight=1), "a good film", method="occlusion")
+        assert np.array_equal(explanation.scores, np.zeros((1, 3)))  # all have the first answer
+    with serving(fault=hint) as server:
+        clf = server.load(in_flight=1, retries=0)
+        with pytest.raises(ModelError, match="answered 103"):
+            wl.explain(clf, "good film", method="occlusion")
+        found = wl.explain(clf, "good film", method="occlusion", score="log_odds")
+        assert server.connections == 2
+    assert found.scores[0] == pytest.approx([1.5, 0.125])
 
 
 def test_nobody_there_is_told_at_once_and_one_who_was_there_is_waited_for() -> None:

@@ -46,6 +46,7 @@ NEUTRAL = "..."
 """What stands for a removed word under the remover `mask`, where the prompt does not say."""
 AT_ONCE = 16
 """Texts of a batch for each request that may be under way: enough to keep all busy, few enough to tell the progress."""
+AGAIN = "answers that came before earlier work was stopped are used where they are about the same text"
 KEPT = 2**16
 """Answers that are kept for work that is taken up again."""
 TRIED = "a good film"
@@ -74,8 +75,7 @@ class EndpointClassifier:
         self.identity = f"{endpoint.model} at {endpoint.url} asked by '{prompt.name}'"
         self._question = question(endpoint, prompt)
         self._service = Service(endpoint, self._question.path)
-        neutral = NEUTRAL if prompt.neutral is None else prompt.neutral
-        self._replacements = {"mask": neutral.strip() or neutral}
+        self._replacements = {"mask": (NEUTRAL if prompt.neutral is None else prompt.neutral).strip()}
         self._answered_by: str | None = None
         self._without_content: Floats | None = None
         self._answers: OrderedDict[bytes, Floats] = OrderedDict()
@@ -98,7 +98,7 @@ class EndpointClassifier:
             raise IncompatibleError("the tokens of an endpoint are not known here; use the unit 'word' or 'sentence'.")
         spans = tuple(Span(0, start, end) for start, end in units(example, unit))
         window = TextWindow(example.text, spans, self._replacements)
-        return Encoded(example, unit, spans, (window,), notes=(self._note,))
+        return Encoded(example, unit, spans, (window,), notes=(self._note, *([AGAIN] if self._kept else [])))
 
     def outcomes(
         self, encoded: Encoded, *, removal: Removal, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
@@ -158,7 +158,7 @@ class EndpointClassifier:
         try:
             self._service.ask([self._question.body(texts[number]) for number in missing], self._read, received)
         except BaseException as error:
-            count = self._keep(found, for_later=True)
+            count = self._keep(dict(found), for_later=True)  # a thread may still be adding to it
             if isinstance(error, UnansweredError):
                 raise ModelError(f"{str(error).rstrip('.')}; {_told(count)}.") from None
             raise
@@ -174,8 +174,8 @@ class EndpointClassifier:
         name, known = answering_model(reply), self._answered_by
         if known is not None and name is not None and name != known:
             raise ModelError(
-                f"the endpoint {self.endpoint.url} began to answer by another model ('{name[:40]}', before "
-                f"'{known[:40]}'), so that answers do not go together; name one model exactly, and load it anew."
+                f"the endpoint {self.endpoint.url} began to answer by another model ('{name}', before "
+                f"'{known}'), so that answers do not go together; name one model exactly, and load it anew."
             )
         self._answered_by = known or name
 
@@ -196,7 +196,8 @@ class EndpointClassifier:
 def _told(count: int) -> str:
     if not count:
         return "no answer had come before"
-    return f"the answers to {count:,} texts that came before are kept in this process, and not asked for again"
+    kept = "1 answer that came before is" if count == 1 else f"{count:,} answers that came before are"
+    return f"{kept} kept in this process, and not asked for again"
 
 
 def load_endpoint(endpoint: Endpoint, prompt: Prompt) -> EndpointClassifier:

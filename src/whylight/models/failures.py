@@ -83,7 +83,7 @@ def content_of(reply: Reply, endpoint: Endpoint) -> Any:  # noqa: ANN401  JSON o
         return _json(reply)
     if status in AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         raise FailedError(f"{name}{_said(reply, endpoint)}", again=True, wait=seconds_of(reply.retry_after))
-    if status < HTTPStatus.BAD_REQUEST:
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         what = ", a redirect, which is not followed: name the address that it leads to"
     elif status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         what = ": it wants a key, or another one (key_variable names the variable that holds it)"

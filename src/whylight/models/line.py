@@ -11,12 +11,15 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection, IncompleteRead
+from selectors import EVENT_READ, DefaultSelector
 from typing import NamedTuple
 
 from whylight.core.endpoint import Endpoint, is_loopback
 from whylight.core.interruption import taken
 
+REDIRECTS = HTTPStatus.MULTIPLE_CHOICES
 LARGEST = 2**20
 """Bytes of an answer; one with the twenty likeliest tokens has about 2,000."""
 
@@ -71,6 +74,15 @@ class Line:
         """Whether its request has taken longer than it may."""
         return self.deadline is not None and time.monotonic() > self.deadline
 
+    @property
+    def ready(self) -> bool:
+        """Whether it can be used again: open, and nothing has come that nobody asked for, which is no answer."""
+        if self._socket is None or self._is_cut:
+            return False
+        with DefaultSelector() as selector:
+            selector.register(self._socket, EVENT_READ)
+            return not selector.select(0)
+
     def ask(self, path: str, body: bytes, headers: dict[str, str]) -> Reply:
         """Send a request, and return the answer."""
         connection = self._connection or self._opened()
@@ -78,8 +90,8 @@ class Line:
         connection.request("POST", f"{self.endpoint.path}{path}", body=body, headers=headers)
         with connection.getresponse() as answer:
             reply = _read(answer)
-            if answer.will_close or len(reply.body) > LARGEST:
-                self.close()
+            if answer.will_close or len(reply.body) > LARGEST or not HTTPStatus.OK <= reply.status < REDIRECTS:
+                self.close()  # behind anything but a plain answer, more may follow
         return reply
 
     def cut(self) -> None:

@@ -26,6 +26,8 @@ SLACK = 1e-3
 """By how much probabilities may add up to more than 1: services round them."""
 SHOWN, LONGEST = 5, 40
 """Tokens that a message lists, and characters of each."""
+NAMED = 80
+"""Characters of the name of a model."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +163,7 @@ def _pairs(reply: object) -> list[tuple[str, float]]:
 def answering_model(reply: object) -> str | None:
     """Return the model that an endpoint says has answered."""
     found = _at(reply, "model")
-    return found if isinstance(found, str) else None
+    return found[:NAMED] if isinstance(found, str) and found else None
 
 
 def _at(value: object, *path: str | int) -> Any:  # noqa: ANN401  JSON of any kind

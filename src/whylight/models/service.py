@@ -212,6 +212,6 @@ class Service:
                 line = self._idle.get_nowait()
             except queue.Empty:
                 return None
-            if not line.is_cut:
+            if line.ready:
                 return line
             line.close()
