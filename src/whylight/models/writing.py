@@ -85,30 +85,27 @@ class WritingNetwork(PromptedNetwork):
                 f"the model reads {self.limit} tokens at once, and what it writes behind several windows of a text is "
                 "not one answer; use --long truncate, or a shorter text."
             )
+        length, stop = self.prompt.length, self.prompt.stop
         with held(self.model), unchanged(self.model), torch.inference_mode():
-            own = write(
-                self.model,
-                self.tokenizer,
-                window.ids,
-                length=self.prompt.length,
-                stop=self.prompt.stop,
-                prefixes=self._prefixes,
-            )
+            own = write(self.model, self.tokenizer, window.ids, length=length, stop=stop, prefixes=self._prefixes)
         name = own.text or NOTHING
-        with held(self.tokenizer):
-            given = {text: self.reader.behind(text) for text in asked if text != name}
-        room = self.whole - len(window.ids) + 1
-        for text, ids in given.items():
-            if len(ids) > room:
-                raise InputError(
-                    f"the text '{text}' has {len(ids)} tokens, and {room} fit behind the prompt; use --long truncate "
-                    "with a smaller --max-tokens, or a shorter text."
-                )
+        given = {text: self._given(text, room=self.whole - len(window.ids) + 1) for text in asked if text != name}
         network = copy(self)
         network.answers = [own.ids, *given.values()]
         network.costs, network.computed = network._unread, 0  # noqa: SLF001  of itself, not of what it was copied from
         labels = Labels((name, *given), "likelihood", descriptions=(WRITTEN, *[None] * len(given)))
         return network, labels, (_scored(self.prompt.scoring, own, given.values()), *self._cut_short(own))
+
+    def _given(self, text: str, *, room: int) -> Ints:
+        """Return the tokens of a text that is asked about, if they fit behind the prompt."""
+        with held(self.tokenizer):
+            ids = self.reader.behind(text)
+        if len(ids) > room:
+            raise InputError(
+                f"the text '{text}' has {len(ids)} tokens, and {room} fit behind the prompt; raise 'length' of the "
+                "prompt and use --long truncate, or ask about a shorter text."
+            )
+        return ids
 
     def _cut_short(self, own: Writing) -> list[str]:
         most = self.prompt.length
