@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
 import quick
@@ -147,7 +148,8 @@ def test_a_file_that_reads_less_than_its_folder_says_is_refused(folder: Path, mo
 
 def test_what_makes_no_sense_for_a_file_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch)
-    refused("runs on the CPU", folder, device="cuda", kind=SettingError)
+    monkeypatch.setattr("whylight.models.load.chosen_device", torch.device)  # as if there were one
+    refused("an ONNX file runs on the CPU", folder, device="cuda", kind=SettingError)
     refused("an ONNX file runs as it is", folder, accelerate="openvino", kind=SettingError)
 
 

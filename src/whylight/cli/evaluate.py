@@ -147,7 +147,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     prompt: AskedBy = None,
     device: Device = None,
     accelerate: Accelerate = None,
-    head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
+    head: Annotated[str | None, typer.Option(help="softmax, sigmoid, binary or regression.")] = None,
 ) -> None:
     """Measure methods on a data set: one table with intervals, beside `random` and `human`."""
     options = locals()

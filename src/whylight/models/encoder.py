@@ -15,7 +15,7 @@ from whylight.core import showing
 from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import IncompatibleError
-from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
+from whylight.core.labels import Labels, ScoreSpace
 from whylight.core.text import Text
 from whylight.models import anatomy, heads, readings, rules, tracing, trial
 from whylight.models.attributed import attributed_view
@@ -54,7 +54,6 @@ class TransformerClassifier:
     """
 
     reads = Text.kind
-    score_spaces: tuple[ScoreSpace, ...] = SCORE_SPACES
 
     __repr__ = showing.as_text
     _repr_html_ = showing.as_html
@@ -76,6 +75,7 @@ class TransformerClassifier:
         self.model, self.tokenizer, self.limit = model, tokenizer, self.network.limit
         self.architecture = self.network.architecture
         self.labels = labels
+        self.score_spaces: tuple[ScoreSpace, ...] = labels.score_spaces
         self.identity = identity
         self._findings = trial.Findings(self)
         self.engine = Engine(

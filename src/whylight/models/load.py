@@ -51,7 +51,7 @@ def load(  # noqa: PLR0913  every argument is optional and named
             text-classification pipeline of Hugging Face is read as its model and tokenizer.
         tokenizer: The tokenizer of a loaded model.
         labels: Names of the labels; needed for a callable, else they replace the model's own.
-        head: `softmax`, `sigmoid` (multi-label) or `binary` (one logit), where the model does not say.
+        head: `softmax`, `sigmoid` (multi-label), `binary` (one logit) or `regression` (values), where the model does not say.
         mask_string: For a callable: what replaces a removed word under the remover `mask`.
         max_tokens: Read at most this many tokens at once, if the model could read more.
         prompt: How a causal language model is asked for a label: the name of a ready prompt (`sentiment`, `emotion`,
@@ -134,7 +134,7 @@ def _from_path(
     asked: _Asked,
 ) -> Classifier:
     """Load what lies in a file or folder or on the hub, or the bundled model."""
-    bundled = model in (None, BUNDLED_NAME)
+    bundled, place = model in (None, BUNDLED_NAME), chosen_device(device or CPU)
     file = None if bundled else find_file(str(model))
     if file is not None:
         _check_own_pace(asked["accelerate"], "an ONNX file")
@@ -146,7 +146,7 @@ def _from_path(
             max_tokens=asked["max_tokens"],
             device=device,
         )
-    path, place = str(BUNDLED) if bundled else str(model), chosen_device(device or CPU)
+    path = str(BUNDLED) if bundled else str(model)
     loaded, its_tokenizer = _read_either(path, allow_pickle=allow_pickle)
     move(loaded, place)
     name = BUNDLED_NAME if path == str(BUNDLED) else path
@@ -235,7 +235,7 @@ def _callable(
                 "probabilities, and pass labels=[...]."
             )
         raise ModelError("a callable needs the names of its columns: wl.load(function, labels=['negative', ...]).")
-    if head == "binary":
+    if head in ("binary", "regression"):
         raise SettingError("a callable returns one column per label; use head='softmax' or head='sigmoid'.")
     name = getattr(function, "__qualname__", type(function).__name__)
     return CallableClassifier(
