@@ -107,7 +107,7 @@ def _other_answers(classifier: Classifier, encoded: Encoded, cache: BoundedCache
     apart = float(np.abs(first - second).max())
     if apart <= SAME * max(1.0, float(np.abs(first).max())):
         return []
-    answers = [_prediction(classifier.labels, one).answers for one in (first, second)]
+    one, other = (np.asarray(_prediction(classifier.labels, logits).answers) for logits in (first, second))
     what = "values" if classifier.labels.head == "regression" else "probabilities"
-    how_far = f"{what} differ by {float(np.abs(np.subtract(*answers)).max()):.2g}"
+    how_far = f"{what} differ by {float(np.abs(one - other).max()):.2g}"
     return [f"the model answers the same text differently each time ({how_far}); scores carry that noise"]
