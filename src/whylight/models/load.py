@@ -51,8 +51,8 @@ def load(  # noqa: PLR0913  every argument is optional and named
             text-classification pipeline of Hugging Face is read as its model and tokenizer.
         tokenizer: The tokenizer of a loaded model.
         labels: Names of the labels; needed for a callable, else they replace the model's own.
-        head: `softmax`, `sigmoid` (multi-label), `binary` (one logit) or `regression` (values), where the model does not
-            say.
+        head: `softmax`, `sigmoid` (multi-label), `binary` (one logit) or `regression` (values), where the model
+            does not say.
         mask_string: For a callable: what replaces a removed word under the remover `mask`.
         max_tokens: Read at most this many tokens at once, if the model could read more.
         prompt: How a causal language model is asked for a label: the name of a ready prompt (`sentiment`, `emotion`,
