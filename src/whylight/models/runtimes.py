@@ -114,8 +114,8 @@ class OpenVinoRuntime:
             "NUM_STREAMS": self.streams,
         }
         try:
-            model = package.Core().read_model(str(file))
-            self._compiled = package.Core().compile_model(model, "CPU", options)
+            core = package.Core()
+            self._compiled = core.compile_model(core.read_model(str(file)), "CPU", options)
         except Exception as error:
             raise ModelError(f"cannot read {quoted(file)} as a file of OpenVINO: {reason(error)}") from error
         self.name = f"OpenVINO {str(package.__version__).split('-')[0]}"
