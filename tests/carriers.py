@@ -25,7 +25,7 @@ class TinyRuntime:
         error: What is added to each logit, of rows that are longer than `after`.
     """
 
-    name, streams = "a stand-in 1.0", 1
+    name, token_budget = "a stand-in 1.0", 768
 
     def __init__(
         self,

@@ -226,6 +226,30 @@ def test_an_export_that_fails_midway_leaves_nothing(
     assert not cached
 
 
+def test_of_two_who_write_the_same_copy_the_first_is_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "copies" / "one"
+
+    def fill(place: Path) -> None:
+        (place / "model.xml").write_text("second")
+        folder.mkdir()
+        (folder / "model.xml").write_text("first")
+
+    copies._write(folder, fill)
+    assert (folder / "model.xml").read_text() == "first"
+    assert [one.name for one in folder.parent.iterdir()] == ["one"]
+
+
+def test_a_cache_that_cannot_be_written_is_said_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cached: list[str]
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(ModelError, match=r"cannot write a copy of the model to .*: Not a directory"):
+        wl.load(tiny.model("bert"), tiny.tokenizer(), accelerate="onnx")
+    assert not cached
+    (tmp_path / "cache" / "whylight" / "copies").mkdir(parents=True)
+
+
 def test_the_cache_is_where_the_user_has_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert runtimes.cache_folder() == tmp_path / "whylight"

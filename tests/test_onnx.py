@@ -147,7 +147,7 @@ def test_a_file_that_reads_less_than_its_folder_says_is_refused(folder: Path, mo
 
 def test_what_makes_no_sense_for_a_file_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch)
-    refused("runs on the CPU", folder, device="cuda", kind=SettingError)
+    refused("an ONNX file runs on the CPU", folder, device="cuda", kind=SettingError)
     refused("an ONNX file runs as it is", folder, accelerate="openvino", kind=SettingError)
 
 

@@ -157,7 +157,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     endpoint_settings: EndpointSettings = None,
     device: Device = None,
     accelerate: Accelerate = None,
-    head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
+    head: Annotated[str | None, typer.Option(help="softmax, sigmoid, binary or regression.")] = None,
 ) -> None:
     """Measure methods on a data set: one table with intervals, beside `random` and `human`."""
     options = locals()

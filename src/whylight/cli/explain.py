@@ -146,7 +146,7 @@ def explain(  # noqa: PLR0913  one parameter an option
     device: Device = None,
     accelerate: Accelerate = None,
     head: Annotated[
-        str | None, typer.Option(help="softmax, sigmoid or binary, where the model does not say which.")
+        str | None, typer.Option(help="softmax, sigmoid, binary or regression, where the model does not say which.")
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Read at most this many tokens at once.")] = None,
     allow_pickle: Annotated[

@@ -1,9 +1,11 @@
 """Labels, targets and score spaces: what a column of model output means.
 
 A head is `softmax` (one label applies), `sigmoid` (each label applies or not) or `binary` (one logit z, read as the two
-columns -z and z). Every classifier hands over logits in this sense; a callable that only knows probabilities hands over
-ones that give back its probabilities, and declares that the `logit` score does not exist for it. Labels of a language
-model that writes freely are texts (`likelihood`): a logit is the log-probability of one, and the first is its own.
+columns -z and z). A `regression` is none of these: its columns are values. They have no probability, and the value
+itself is their only score, under the name `logit`. Every classifier hands over logits in this sense; a callable that
+only knows probabilities hands over ones that give back its probabilities, and declares that the `logit` score does not
+exist for it. Labels of a language model that writes freely are texts (`likelihood`): a logit is the
+log-probability of one, and the first is its own.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,11 +16,11 @@ from typing import Literal, get_args
 import numpy as np
 
 from whylight.core.arrays import Floats
-from whylight.core.errors import InputError, SettingError, unknown
+from whylight.core.errors import IncompatibleError, InputError, SettingError, unknown
 
-Head = Literal["softmax", "sigmoid", "binary", "likelihood"]
+Head = Literal["softmax", "sigmoid", "binary", "regression", "likelihood"]
 ScoreSpace = Literal["logit", "probability", "log_odds", "log_probability", "log_sigmoid", "log_mixture"]
-HEADS: tuple[Head, ...] = ("softmax", "sigmoid", "binary")
+HEADS: tuple[Head, ...] = ("softmax", "sigmoid", "binary", "regression")
 """Heads that a user may name; `likelihood` is that of a language model that writes freely."""
 SCORE_SPACES: tuple[ScoreSpace, ...] = get_args(ScoreSpace)
 OF_LOGITS: tuple[ScoreSpace, ...] = ("logit", "log_sigmoid", "log_mixture")
@@ -31,6 +33,7 @@ CLIP = 1e-7
 """Probabilities are kept this far from 0 and 1 before log-odds are taken."""
 _TINY = 1e-30
 DEFAULT_THRESHOLD = 0.5
+NO_PROBABILITIES = "a regression model gives a value, and no probability; what needs one does not work with it."
 MOST_SHOWN = 10
 """Columns that a message lists."""
 GENERATED = "generated"
@@ -76,8 +79,21 @@ class Labels:
         """Return a column as a target."""
         return Target(index, self.names[index], self.descriptions[index] if self.descriptions else None)
 
+    @property
+    def score_spaces(self) -> tuple[ScoreSpace, ...]:
+        """The score spaces that exist for logits of this head, default first."""
+        if self.open:
+            return ("log_probability", "probability", "log_odds")
+        return ("logit",) if self.head == "regression" else SCORE_SPACES
+
     def probabilities(self, logits: Floats) -> Floats:
-        """Turn logits `[..., labels]` into probabilities."""
+        """Turn logits `[..., labels]` into probabilities.
+
+        Raises:
+            IncompatibleError: They are values of a regression.
+        """
+        if self.head == "regression":
+            raise IncompatibleError(NO_PROBABILITIES)
         from scipy.special import expit, softmax  # noqa: PLC0415  a third of the time that `--help` would take
 
         if self.open:
@@ -103,6 +119,8 @@ class Labels:
 
     def scores(self, logits: Floats, space: ScoreSpace) -> Floats:
         """Turn logits `[..., labels]` into scores of the given space."""
+        if space not in self.score_spaces:
+            raise IncompatibleError(NO_PROBABILITIES)
         if space == "logit":
             return logits
         if space == "log_probability":
@@ -128,7 +146,12 @@ class Labels:
         return _log_sigmoid(logits)
 
     def above_threshold(self, probabilities: Floats) -> tuple[int, ...]:
-        """Return the columns that apply, most probable first: the best one, or of a `sigmoid` head all that pass."""
+        """Return the columns that apply, most probable first: the best one, or of a `sigmoid` head all that pass.
+
+        All columns of a regression apply: each is a value that the model gives.
+        """
+        if self.head == "regression":
+            return tuple(range(len(self)))
         if self.head != "sigmoid":
             return (self.best(probabilities),)
         order = np.argsort(-probabilities, kind="stable")
@@ -172,19 +195,19 @@ class Labels:
         note = f"no label is above its threshold {self.threshold:g}; the most probable one is explained"
         return [int(np.argmax(probabilities))], [note]
 
-    def resolve(self, spec: TargetSpec, probabilities: Floats) -> tuple[tuple[Target, ...], list[str]]:
+    def resolve(self, spec: TargetSpec, answers: Floats) -> tuple[tuple[Target, ...], list[str]]:
         """Find the columns that a target specification names.
 
         Args:
             spec: `"predicted"`, `"all"`, a label, an index, or a list of labels and indices.
-            probabilities: Probabilities of the untouched example, `[labels]`.
+            answers: Probabilities of the untouched example, or values of a regression, `[labels]`.
 
         Returns:
             The targets without repetition, and notes for the receipt.
         """
         notes: list[str] = []
         if spec == "predicted":
-            indices, notes = self.predicted(probabilities)
+            indices, notes = self.predicted(answers)
         elif spec == "all":
             indices = list(range(len(self)))
         elif spec in ("gold", "gold+predicted"):

@@ -30,6 +30,9 @@ def obstacle(spec: Spec, classifier: Classifier) -> str | None:
     for view in spec.consumes:
         if view not in classifier.offers:
             return f"'{spec.name}' needs {seen_by(view)}, and {classifier.kind} gives none"
+    known = spec.facts["scores"]
+    if known and not set(known) & set(classifier.score_spaces):
+        return f"'{spec.name}' explains {' or '.join(known)}, which {classifier.kind} has not"
     layers = spec.facts.get("layers")
     if layers is not None and isinstance(classifier, Dissected):
         reason = classifier.layers_obstacle(post_norm=layers == "post_norm")

@@ -22,7 +22,6 @@ from whylight.core.errors import ModelError, SettingError
 from whylight.core.labels import Head
 from whylight.core.text import Text
 from whylight.models import heads, trial
-from whylight.models.batching import CPU_TOKEN_BUDGET
 from whylight.models.copies import open_copy
 from whylight.models.runtimes import Engine
 from whylight.models.token_network import TokenNetwork
@@ -58,7 +57,7 @@ class AcceleratedNetwork(TokenNetwork):
         options = {"use_cache": False} if "use_cache" in self._accepted else {}
         example = self.inputs(rows.take([0, len(rows) - 1]), pad=self._pad)
         self._copy = open_copy(model, tokenizer, example, engine=engine, options=options)
-        self.token_budget = CPU_TOKEN_BUDGET * self._copy.streams
+        self.token_budget = self._copy.token_budget
         self._stamp, self._longest, self._apart = self._weights(), 0, 0.0
         self._hold_against(rows)
 

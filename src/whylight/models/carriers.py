@@ -127,7 +127,7 @@ def load_function(model: TextFunction, _tokenizer: Tokenizer, asked: Asked) -> C
                 "probabilities, and pass labels=[...]."
             )
         raise ModelError("a callable needs the names of its columns: wl.load(function, labels=['negative', ...]).")
-    if asked.head == "binary":
+    if asked.head in ("binary", "regression"):
         raise SettingError("a callable returns one column per label; use head='softmax' or head='sigmoid'.")
     name = getattr(model, "__qualname__", type(model).__name__)
     return CallableClassifier(

@@ -105,8 +105,11 @@ def _write(folder: Path, fill: Callable[[Path], None]) -> None:
             place = Path(beside) / "copy"
             place.mkdir()
             fill(place)
-            if not folder.exists():  # another process may have been quicker
+            try:
                 place.rename(folder)
+            except OSError:
+                if not folder.is_dir():  # where it is one, another process was quicker
+                    raise
     except OSError as error:
         raise ModelError(
             f"cannot write a copy of the model to {quoted(folder)}: {reason(OSError(error.strerror))}"

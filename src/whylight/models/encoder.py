@@ -76,10 +76,10 @@ class TransformerClassifier:
     ) -> None:
         self.network = TokenNetwork(model, tokenizer, limit=limit) if network is None else network
         self.kind = self.network.kind
-        self.score_spaces: tuple[ScoreSpace, ...] = self.network.score_spaces
         self.model, self.tokenizer, self.limit = model, tokenizer, self.network.limit
         self.architecture = self.network.architecture
         self.labels = labels
+        self.score_spaces: tuple[ScoreSpace, ...] = labels.score_spaces
         self.identity = identity
         self._findings = trial.Findings(self)
         self.engine = Engine(

@@ -20,7 +20,7 @@ from whylight.core.encoded import IMAGE_UNITS, Encoded, Long, Unit
 from whylight.core.errors import ModelError
 from whylight.core.identity import digest
 from whylight.core.image import CHANNELS, Division, Image
-from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
+from whylight.core.labels import Labels, ScoreSpace
 from whylight.models import heads, image_trial, rules
 from whylight.models.activations import last_maps
 from whylight.models.batching import Engine
@@ -67,7 +67,6 @@ class ImageClassifier:
     kind = "an image classifier"
     reads = Image.kind
     units: tuple[Unit, ...] = IMAGE_UNITS
-    score_spaces: tuple[ScoreSpace, ...] = SCORE_SPACES
 
     __repr__ = showing.as_text
     _repr_html_ = showing.as_html
@@ -77,6 +76,7 @@ class ImageClassifier:
     def __init__(self, model: nn.Module, preparation: Preparation, *, labels: Labels, identity: str) -> None:
         self.model, self.preparation = model, preparation
         self.labels, self.identity = labels, identity
+        self.score_spaces: tuple[ScoreSpace, ...] = labels.score_spaces
         self.architecture = type(model).__name__
         self._found: dict[type[View], str | None] = {}
         self.engine = Engine(self.batch_logits, budget=PIXELS_AT_ONCE)

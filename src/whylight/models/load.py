@@ -54,7 +54,8 @@ def load(  # noqa: PLR0913  every argument is optional and named
             picture of Pillow to its input `[3, height, width]`; `model` is then any network with logits, and needs
             `labels`.
         labels: Names of the labels; needed for a callable, else they replace the model's own.
-        head: `softmax`, `sigmoid` (multi-label) or `binary` (one logit), where the model does not say.
+        head: `softmax`, `sigmoid` (multi-label), `binary` (one logit) or `regression` (values), where the model
+            does not say.
         mask_string: For a callable: what replaces a removed word under the remover `mask`.
         max_tokens: Read at most this many tokens at once, if the model could read more.
         prompt: How a causal language model is asked for a label: the name of a ready prompt (`sentiment`, `emotion`,

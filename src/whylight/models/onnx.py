@@ -20,7 +20,7 @@ from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import IncompatibleError
 from whylight.core.identity import digest
-from whylight.core.labels import SCORE_SPACES, Head, Labels, ScoreSpace
+from whylight.core.labels import Head, Labels, ScoreSpace
 from whylight.core.text import Text
 from whylight.models import trial
 from whylight.models.batching import Company, Engine
@@ -123,7 +123,6 @@ class OnnxClassifier:
 
     kind = OnnxNetwork.kind
     reads = Text.kind
-    score_spaces: tuple[ScoreSpace, ...] = SCORE_SPACES
 
     __repr__ = showing.as_text
     _repr_html_ = showing.as_html
@@ -135,6 +134,7 @@ class OnnxClassifier:
         self.tokenizer, self.limit = tokenizer, limit
         self.architecture = self.network.architecture
         self.labels = labels
+        self.score_spaces: tuple[ScoreSpace, ...] = labels.score_spaces
         self.identity = identity
         self._findings = trial.Findings(self)
         self.engine = Engine(self.batch_logits, budget=self.network.token_budget, company=self._find_company)

@@ -154,9 +154,12 @@ def descriptions(config: Any, names: Sequence[str]) -> tuple[str | None, ...]:  
 
 def _head(config: Any) -> Head:  # noqa: ANN401
     if config.problem_type == "regression":
-        raise ModelError("this is a regression model; whylight explains classifiers.")
+        return "regression"
     if config.num_labels == 1:
-        raise ModelError("one logit may be a regression or a yes/no score; if it is the latter, pass head='binary'.")
+        raise ModelError(
+            "one logit may be a value or a yes/no score; pass head='regression' if it is the former, head='binary' if "
+            "it is the latter."
+        )
     return "sigmoid" if config.problem_type == "multi_label_classification" else "softmax"
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from whylight.core.arrays import Ints
 from whylight.core.errors import ModelError
 from whylight.core.interruption import taken
+from whylight.models.batching import CPU_TOKEN_BUDGET
 from whylight.models.folder import quoted, reason
 
 Engine = Literal["openvino", "onnx"]
@@ -33,6 +34,8 @@ TELEMETRY = "openvino_telemetry"
 ONLY_ERRORS = 3
 """What onnxruntime may write to the terminal; what goes wrong is raised as well."""
 NO_MEMORY = ("alloc", "out of memory", "not enough memory")
+TWICE = 2
+"""OpenVINO needs batches of twice the size that torch does to be at its best."""
 _importing = Lock()
 
 Output = NDArray[np.float32]
@@ -45,12 +48,12 @@ class Runtime(Protocol):
     Attributes:
         name: The package that runs it, with its version.
         inputs: Names of its inputs, with the shape of each; None where a size is free.
-        streams: Parts of a batch that it runs side by side.
+        token_budget: Tokens that a batch should hold.
     """
 
     name: str
     inputs: Shapes
-    streams: int
+    token_budget: int
 
     def __call__(self, given: Mapping[str, Ints]) -> Output:
         """Return the logits `[rows, outputs]` of a batch; inputs that the file does not have are left out."""
@@ -64,7 +67,7 @@ class OnnxRuntime:
         file: The file.
     """
 
-    streams = 1
+    token_budget = CPU_TOKEN_BUDGET
 
     def __init__(self, file: Path) -> None:
         package = needed("onnxruntime", extra="onnx", wish="an ONNX file")
@@ -111,8 +114,8 @@ class OpenVinoRuntime:
             "NUM_STREAMS": self.streams,
         }
         try:
-            model = package.Core().read_model(str(file))
-            self._compiled = package.Core().compile_model(model, "CPU", options)
+            core = package.Core()
+            self._compiled = core.compile_model(core.read_model(str(file)), "CPU", options)
         except Exception as error:
             raise ModelError(f"cannot read {quoted(file)} as a file of OpenVINO: {reason(error)}") from error
         self.name = f"OpenVINO {str(package.__version__).split('-')[0]}"
@@ -120,6 +123,7 @@ class OpenVinoRuntime:
         self.inputs: Shapes = dict.fromkeys(self._order, (None, None))
         self._requests = [self._compiled.create_infer_request() for _ in range(self.streams)]
         self._turn = Lock()
+        self.token_budget = TWICE * CPU_TOKEN_BUDGET * self.streams
 
     def __call__(self, given: Mapping[str, Ints]) -> Output:
         """Return the logits `[rows, outputs]` of a batch."""

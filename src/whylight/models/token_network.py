@@ -17,7 +17,7 @@ from whylight.core.arrays import Floats, Ints
 from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import ModelError
 from whylight.core.identity import digest
-from whylight.core.labels import SCORE_SPACES, Head, Labels, ScoreSpace
+from whylight.core.labels import Head, Labels
 from whylight.core.text import Text
 from whylight.models import heads, tokenised
 from whylight.models.batching import default_token_budget
@@ -42,7 +42,6 @@ class TokenNetwork:
     """
 
     kind = "a Hugging Face classifier"
-    score_spaces: tuple[ScoreSpace, ...] = SCORE_SPACES
     costs: Callable[[TokenBatch], Ints] | None = None
     """What each row takes, where that is not its length."""
 

@@ -21,7 +21,7 @@ from whylight.core.arrays import Ints
 from whylight.core.encoded import Encoded
 from whylight.core.errors import InputError
 from whylight.core.identity import digest
-from whylight.core.labels import GENERATED, WRITTEN, Labels, ScoreSpace
+from whylight.core.labels import GENERATED, WRITTEN, Labels
 from whylight.models.holding import held
 from whylight.models.prefixes import Prefixes
 from whylight.models.prompted import PromptedNetwork
@@ -55,7 +55,6 @@ class WritingNetwork(PromptedNetwork):
     """A causal language model behind a prompt without answers."""
 
     kind = "a language model that writes"
-    score_spaces: tuple[ScoreSpace, ...] = ("log_probability", "probability", "log_odds")
 
     def _read_answers(self) -> list[Ints]:
         return [self.reader.behind(TRIED)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from whylight.core.errors import InputError, SettingError
+from whylight.core.errors import IncompatibleError, InputError, SettingError
 from whylight.core.explanation import Explanation
 from whylight.core.inputs import JsonValue, Settings
 from whylight.core.labels import ScoreSpace
@@ -23,6 +23,8 @@ from whylight.views.batch import Removal
 from whylight.views.classifier import Classifier, unit_for
 from whylight.views.game import Game
 
+SPACE: ScoreSpace = "probability"
+"""What metrics on games are measured in."""
 DEFAULT_METRICS = ("aopc_comprehensiveness", "aopc_sufficiency", "average_precision", "iou")
 
 
@@ -122,6 +124,11 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     for one in asked:
         require(one.spec, classifier)
     default = default_remover(classifier)
+    if SPACE not in (metric_model or classifier).score_spaces:
+        raise IncompatibleError(
+            f"a run measures in the score '{SPACE}', which a regression has not; measure explanations one by one, with "
+            "wl.measure(model, explanation, score='logit')."
+        )
     measured_by = list(dict.fromkeys(name or default for name in removers or (options.remover,)))
     measuring, _ = remover_settings(settings, measured_by)
     options = replace(options, unit=unit_for(classifier, options.unit))
@@ -145,7 +152,7 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
         corpus_metrics=tuple(one for one in with_settings if is_corpus_metric(one[0])),
         options=options,
         removals=removals,
-        space="probability",
+        space=SPACE,
         zero_non_alphanumeric=zero_non_alphanumeric,
         control=control,
         contents={name: value for one in (*methods_by, *removals) for name, value in one.contents.items()},
