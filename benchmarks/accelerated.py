@@ -11,7 +11,7 @@ import whylight as wl
 from whylight.core.registry import METHODS
 from whylight.models.encoder import TransformerClassifier
 
-WORDS = {25: 20, 130: 114}
+WORDS = {25: 20, 130: 106}
 """Words of the texts of about so many tokens."""
 SAMPLES = {"occlusion": {}, "lime": {"samples": 300}, "kernel_shap": {"samples": 300}}
 TARGET, SAME = 0.80, 1e-4

@@ -177,7 +177,7 @@ def test_a_head_of_another_size_is_refused(folder: Path) -> None:
 
 
 def test_one_logit_must_be_named() -> None:
-    refused(r"head='regression' .* head='binary'", tiny.model("bert", num_labels=1), tiny.tokenizer())
+    refused(r"head='binary' .* head='regression'", tiny.model("bert", num_labels=1), tiny.tokenizer())
     refused("one logit", tiny.model("bert"), tiny.tokenizer(), head="binary", kind=SettingError)
 
 

@@ -157,7 +157,7 @@ def _head(config: Any) -> Head:  # noqa: ANN401
         return "regression"
     if config.num_labels == 1:
         raise ModelError(
-            "one logit may be a value or a yes/no score; pass head='regression' if it is the former, head='binary' if "
+            "one logit may be a yes/no score or a value; pass head='binary' if it is the former, head='regression' if "
             "it is the latter."
         )
     return "sigmoid" if config.problem_type == "multi_label_classification" else "softmax"
