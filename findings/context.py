@@ -3,11 +3,12 @@
     python findings/context.py          until twenty questions are answered right
     python findings/context.py 2        fewer, printed and not put into the document
 
-A prompt has eight passages of ten sentences; each passage is about a person, each sentence tells one thing of them that
-is told of nobody else. Behind them stands the beginning of one sentence, so that how it ends stands in one known
-place: questions are more than this small model can answer. Where SmolLM2 goes on rightly, its answer is explained:
-passages are left out one by one, sentences are left out one by one (exact leave-one-out), and sentences of the best two
-passages alone (`hierarchical_occlusion`). Everything is kept, prompt by prompt, so that a stopped script goes on.
+A prompt has eight passages of ten sentences; each passage is about a person, each sentence tells one thing of them. One
+sentence tells a thing that is told of nobody else: a password. Behind the passages stands the beginning of that
+sentence, so that how it ends stands in one known place; questions, and things that are told of everybody, are more than
+so small a model can answer. Where SmolLM2 goes on rightly, its answer is explained: passages are left out one by one,
+sentences are left out one by one (exact leave-one-out), and sentences of the best two passages alone
+(`hierarchical_occlusion`). Everything is kept, prompt by prompt, so that a stopped script goes on.
 """
 
 import json
@@ -39,6 +40,8 @@ NAMES = (
     *("Anna", "Boris", "Clara", "David", "Elena", "Felix", "Greta", "Henry", "Irene", "Jonas", "Karla", "Louis"),
     *("Maria", "Nils", "Olga", "Peter"),
 )
+SENTENCE = "The secret password of {name} is {value}."
+ENDS = ("tiger", "rocket", "sunflower", "diamond", "pumpkin", "thunder", "castle", "penguin", "volcano", "anchor")
 FACTS: Mapping[str, tuple[str, Sequence[str]]] = {
     "city": (
         "{name} lives in the city of {value}.",
@@ -99,15 +102,16 @@ def drawn(seed: int) -> Asked:
     draw = random.Random(seed)  # noqa: S311  no secret
     people = draw.sample(NAMES, PASSAGES)
     values = {fact: draw.sample(list(options), PASSAGES) for fact, (_, options) in FACTS.items()}
-    passages, facts = [], []
-    for number, name in enumerate(people):
-        order = draw.sample(list(FACTS), len(FACTS))
-        passages.append(" ".join(FACTS[fact][0].format(name=name, value=values[fact][number]) for fact in order))
-        facts.append(order)
-    passage, fact = draw.randrange(PASSAGES), draw.choice(list(FACTS))
-    beginning = FACTS[fact][0].partition(" {value}")[0].format(name=people[passage])
-    place = passage * len(FACTS) + facts[passage].index(fact)
-    return Asked("\n\n".join(passages), beginning, values[fact][passage], passage, place)
+    passages = [
+        [FACTS[fact][0].format(name=name, value=values[fact][number]) for fact in draw.sample(list(FACTS), len(FACTS))]
+        for number, name in enumerate(people)
+    ]
+    place, answer = draw.randrange(PASSAGES * len(FACTS)), draw.choice(ENDS)
+    passage, sentence = divmod(place, len(FACTS))
+    told = SENTENCE.format(name=people[passage], value=answer)
+    passages[passage][sentence] = told
+    beginning = told.removesuffix(f" {answer}.")
+    return Asked("\n\n".join(map(" ".join, passages)), beginning, answer, passage, place)
 
 
 @cache

@@ -42,7 +42,7 @@ def test_scores_of_what_it_writes_are_those_of_plain_calls(clf: Any) -> None:
     row = torch.tensor([ids])
     written = clf.model.generate(row, attention_mask=torch.ones_like(row), do_sample=False, max_new_tokens=6)
     assert written[0, len(ids) :].tolist()[: len(texts[0])] == texts[0]
-    assert case.prediction.label == "hamster"
+    assert case.prediction.label == clf.tokenizer.decode(texts[0]).strip()
     keep = np.random.default_rng(0).random((4, case.encoded.n_features)) < 0.6
     found = case.classifier.outcomes(case.encoded, removal=bound("delete"), cache={}, meter=Meter())(keep)
     rows = bound("delete")(window, keep).batch
@@ -55,13 +55,14 @@ def test_scores_of_what_it_writes_are_those_of_plain_calls(clf: Any) -> None:
             assert found[number, column] == pytest.approx(expected, abs=1e-4)
 
 
-def test_the_sentence_that_holds_the_answer_is_found(clf: Any) -> None:
+def test_the_sentence_that_holds_an_answer_speaks_for_it(clf: Any) -> None:
     exact, found = wl.explain(
         clf,
         (CONTEXT, "The pet of Boris is a"),
         unit="sentence",
         remover="delete",
         method=["occlusion", "hierarchical_occlusion[opened=1]"],
+        target="hamster",
         evidence_sign="none",
     )
     assert exact.example.show(exact.places[int(exact.scores[0].argmax())]) == "The pet of Boris is a hamster."
