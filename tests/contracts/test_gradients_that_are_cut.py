@@ -47,7 +47,9 @@ def test_integer_weights_have_games_and_nothing_else(part: Any) -> None:
     for name in set(claims) - GAMES:
         with pytest.raises(IncompatibleError, match="no gradient flows through its integer weights") as caught:
             quick.run(clf, TEXT, name)
-        assert "Methods that work with this model: kernel_shap, lime, occlusion" in str(caught.value)
+        assert "Methods that work with this model: hierarchical_occlusion, kernel_shap, lime, occlusion" in str(
+            caught.value
+        )
     assert explain(clf, TEXT).provenance.method == "kernel_shap"
 
 
