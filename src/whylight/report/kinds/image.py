@@ -24,7 +24,7 @@ STYLE = """\
 .whylight .pictures .small img { image-rendering: pixelated; }
 .whylight .pictures .heat, .whylight .pictures svg { position: absolute; inset: 0; width: 100%; height: 100%; }
 .whylight .pictures .heat { opacity: var(--cover); }
-.whylight .pictures rect { fill: none; stroke: #fff; stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+.whylight .pictures rect { fill: transparent; stroke: #fff; stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 .whylight .pictures rect.edge { stroke: #000; stroke-width: 3.5; }
 .whylight .pictures figcaption, .whylight .pictures label { color: var(--muted); font-size: .8125rem; }
 .whylight .pictures label { display: flex; align-items: center; gap: .5rem; margin-top: .4rem; }
