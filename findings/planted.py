@@ -9,7 +9,6 @@ test documents. The share of planted words among as many top words as were plant
 from document import WORK, Table, put
 
 import whylight as wl
-from whylight.core.registry import METHODS
 from whylight.data.dataset import Dataset
 from whylight.training.recipe import Recipe, make_terms
 from whylight.training.train import train
@@ -35,7 +34,7 @@ def main() -> None:
         found = train(None, data, dev, RECIPE, out=folder / "model")
         clf = wl.load(folder / "model")
         test = documents(variant, "test", size)
-        methods = [name for name in METHODS.names() if not METHODS[name].facts["given"]]  # those that need no fit
+        methods = [name for name, reason in wl.compatible(clf).items() if reason is None]  # those that need no fit
         result = wl.evaluate(
             clf, test, methods=methods, metrics=[MEASURE], settings={"k": "rationale"}, out=folder / "run"
         )

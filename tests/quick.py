@@ -16,6 +16,8 @@ from whylight.explaining.compatible import compatible, obstacle
 from whylight.explaining.explain import explain
 from whylight.testing.snapshot import snapshot
 from whylight.testing.texts import TEXT
+from whylight.views.activations import ActivationView
+from whylight.views.asking import TextView
 from whylight.views.classifier import Request
 
 __all__ = ["TEXT", "snapshot"]
@@ -30,7 +32,9 @@ FEW: dict[str, float] = {
 }
 FEW_COALITIONS = 240
 """Of KernelSHAP, which refuses too few for the text; the longest here has 100 words."""
-METHOD_NAMES = METHODS.names()
+METHOD_NAMES = [name for name in METHODS.names() if not {TextView, ActivationView} & set(METHODS[name].consumes)]
+"""Methods for classifiers of texts; those that ask a language model about itself, and those of pictures, have tests of
+their own."""
 FITTED = [name for name in METHOD_NAMES if METHODS[name].facts["given"]]
 """Methods that need something that is fitted to a classifier first."""
 UNRECORDED = {

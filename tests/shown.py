@@ -6,12 +6,18 @@ from typing import Any
 import numpy as np
 
 import whylight as wl
+from images.pictures import Linear, normalise
 from pages import explanation
 from run_rows import explanation_row, score_row
 from whylight.core.explanation import Explanation, Explanations
+from whylight.core.labels import Labels
+from whylight.core.prompt import Prompt
 from whylight.core.rationale import Rationale
 from whylight.core.text import Span, Text
 from whylight.data.dataset import Dataset, Record
+from whylight.models.endpoint import EndpointClassifier
+from whylight.models.images import ImageClassifier
+from whylight.models.preparation import Preparation
 from whylight.run.compare import compare_rows, select
 from whylight.run.evaluation import Evaluation
 from whylight.run.summary import Cell
@@ -84,6 +90,10 @@ def _audit() -> Audit:
     )  # fmt: skip
 
 
+def _prompt() -> Prompt:
+    return Prompt(template="{text}:", answers={"no": "no", EVIL: EVIL}, name=EVIL)
+
+
 def everything() -> dict[str, Any]:
     """One of each, by the name of its class."""
     found, one = evaluation((EVIL, "lime"), label=EVIL), evil_explanation()
@@ -110,5 +120,7 @@ def everything() -> dict[str, Any]:
         Trained(Path(EVIL), {"validation": {EVIL: 0.5}, "best_epoch": 2.0, "history": [{"epoch": 1.0, EVIL: 0.5}]}),
         dataset(),
         wl.load(lambda texts: [[0.5, 0.5]] * len(texts), labels=["no", EVIL], identity=EVIL),
+        EndpointClassifier(wl.Endpoint("https://host/v1", model=EVIL), _prompt()),
+        ImageClassifier(Linear(), Preparation(normalise), labels=Labels(("no", EVIL)), identity=EVIL),
     ]
     return {type(thing).__name__: thing for thing in things}

@@ -48,7 +48,7 @@ def test_what_is_no_text_is_refused(text: Any) -> None:
         ({"target": -1}, "0 to 1"),
         ({"target": []}, "at least one"),
         ({"unit": "words"}, "word, token, sentence"),
-        ({"unit": None}, "word, token, sentence"),
+        ({"unit": 3}, "word, token, sentence"),
         ({"remover": "masks", "method": "occlusion"}, "Did you mean 'mask'"),
         ({"remover": "masks", "method": "saliency"}, "Did you mean 'mask'"),
         ({"remover": "erase", "method": "occlusion"}, "mask, unk, delete, pad, zero, infill"),

@@ -50,6 +50,10 @@ TWO = "two forward passes (three with label attention), and "
 COSTS = {
     "random": Cost("0", "nothing", lambda _: 0),
     "occlusion": Cost("n + 1 forward", "one forward pass per feature, and one", lambda size: size.n + 1),
+    "hierarchical_occlusion": Cost(
+        "n + 1 forward, far fewer of several paragraphs", "one forward pass per stretch that is left out, and one",
+        lambda size: size.n + 1,
+    ),
     "lime": Cost("≤ 501 forward", "`samples` + 1 forward passes", lambda _: 501, drawn=True),
     "kernel_shap": Cost(
         "≤ 502 forward, or 4 n + 2 where that is more", "`samples` + 2 forward passes", lambda _: 502, drawn=True

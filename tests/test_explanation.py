@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import quick
 from whylight.core.errors import WhylightError
 from whylight.core.registry import METHODS
 from whylight.explaining.explain import explain
+from whylight.methods._masking import TEXT
 from whylight.models.load import load
 from whylight.perturb.binding import bound
 from whylight.views.game import Game
@@ -142,8 +144,9 @@ def test_the_receipt_names_what_was_done(method: str) -> None:
     spec = METHODS[method]
     assert set(receipt.settings) == set(spec.settings)
     found = {"metric": "comprehensiveness", "rate": 4e-5} if given_to_it else {}
-    # what `auto` and `pad_first` stand for here
-    stood_for = {"baseline": "mask", "background": "pad", **given_to_it, **found, **fewer}
+    # what `auto`, and nothing, stand for here
+    preset = {**asdict(TEXT), "preset": "text"} if method == "marc" else {}
+    stood_for = {**preset, "baseline": "mask", "background": "pad", **given_to_it, **found, **fewer}
     for name, setting in spec.settings.items():
         assert receipt.settings[name] == stood_for.get(name, setting.default)
     asks = Game in spec.consumes and method != "random"

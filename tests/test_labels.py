@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 import quick
 import tiny
 from whylight.core.errors import InputError, SettingError, WhylightError
-from whylight.core.labels import CLIP, SCORE_SPACES, Labels, check_score_space
+from whylight.core.labels import CLIP, GENERATED, SCORE_SPACES, Labels, check_score_space, texts_asked
 from whylight.models import heads
 
 LOGITS = st.lists(st.lists(st.floats(-30, 30), min_size=3, max_size=3), min_size=1, max_size=4)
@@ -159,3 +159,30 @@ def test_targets_that_need_labelled_data_or_are_none_are_refused() -> None:
 def test_an_unknown_score_space_is_refused_with_those_that_exist() -> None:
     with pytest.raises(WhylightError, match="log_odds, log_probability"):
         check_score_space("odds")
+
+
+@pytest.mark.parametrize("space", ["log_probability", "probability", "log_odds"])
+@given(rows=st.lists(st.lists(st.floats(-30, 0), min_size=3, max_size=3), min_size=1, max_size=4))
+def test_texts_are_scored_by_their_own_likelihood(rows: list[list[float]], space: Any) -> None:
+    logits, labels = np.asarray(rows), make("likelihood")
+    found = labels.scores(logits, space)
+    np.testing.assert_allclose(heads.scores(torch.as_tensor(logits), "likelihood", space).numpy(), found, atol=1e-9)
+    alone = np.concatenate([make("likelihood", 1).scores(logits[:, [i]], space) for i in range(3)], axis=1)
+    np.testing.assert_array_equal(found, alone)  # whatever other texts there are
+    probabilities = labels.probabilities(logits)
+    np.testing.assert_allclose(np.log(probabilities), logits, atol=1e-9)
+    np.testing.assert_allclose(labels.logits_of(probabilities), logits, atol=1e-9)
+
+
+def test_the_answer_among_texts_is_the_first() -> None:
+    labels = make("likelihood")
+    assert labels.above_threshold(np.asarray([0.1, 0.9, 0.5])) == (0,)
+    assert labels.index(GENERATED) == labels.index("predicted") == 0
+    assert labels.resolve([GENERATED, "b"], np.asarray([0.1, 0.9, 0.5]))[0] == (labels.target(0), labels.target(1))
+    assert Labels(("a", GENERATED)).index(GENERATED) == 1  # a label of that name is a label
+
+
+def test_texts_that_a_target_names_are_told_from_words_that_stand_for_others() -> None:
+    assert [texts_asked(one) for one in ("predicted", "all", GENERATED, "gold", 0)] == [()] * 5
+    assert texts_asked("Paris") == ("Paris",)
+    assert texts_asked([GENERATED, "Paris", 2, "all", "Paris"]) == ("Paris", "all")

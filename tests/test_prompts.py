@@ -77,6 +77,8 @@ def test_a_prompt_that_asks_for_nothing_is_refused(change: dict[str, Any], said:
         ("shots = 3", "'shots' .* must be a list"),
         ("shots = [{text = 'x'}]", "each \\[\\[shots\\]\\]"),
         ("answers = 'x'", "'answers' .* must be a table"),
+        ("length = true", "'length' .* must be a whole number"),
+        ("features = 'text'", "'features' .* must be a list of names"),
         ("note = 'unclosed", "cannot be read"),
     ],
 )
@@ -89,11 +91,11 @@ def test_a_file_with_a_mistake_is_told_so(line: str, said: str, tmp_path: Path) 
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"there is no prompt 'sentimant'.*emotion, nli, sentiment"):
+    with pytest.raises(InputError, match=r"there is no prompt 'sentimant'.*emotion, nli, question, sentiment"):
         read_prompt("sentimant")
     path = tmp_path / "short.toml"
-    path.write_text("template = '{text}'", encoding="utf-8")
-    with pytest.raises(InputError, match="lacks 'answers'"):
+    path.write_text("note = 'of nothing'", encoding="utf-8")
+    with pytest.raises(InputError, match="lacks 'template'"):
         read_prompt(path)
 
 

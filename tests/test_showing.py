@@ -32,7 +32,7 @@ def visible(html: str) -> str:
 
 def test_one_of_everything_is_tried_here() -> None:
     load_plugins(showing.DISPLAYS)
-    assert set(showing._DISPLAYS) == {*THINGS, "TransformerClassifier", "ChunkedClassifier"}
+    assert set(showing._DISPLAYS) == {*THINGS, "TransformerClassifier", "ChunkedClassifier", "OnnxClassifier"}
 
 
 @pytest.mark.parametrize("name", NAMES)

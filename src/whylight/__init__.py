@@ -18,8 +18,11 @@ from whylight.core.text import Span, Text
 
 if TYPE_CHECKING:
     from whylight import plot
+    from whylight.core.endpoint import Endpoint
+    from whylight.core.image import Box, Image
     from whylight.core.prompt import Prompt
     from whylight.data.load import dataset
+    from whylight.data.pictures import image
     from whylight.explaining.compatible import compatible
     from whylight.explaining.evaluate import measure
     from whylight.explaining.explain import explain
@@ -40,9 +43,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0.dev0"
 __all__ = [
+    "Box",
+    "Endpoint",
     "Example",
     "Explanation",
     "Explanations",
+    "Image",
     "Options",
     "Prompt",
     "Provenance",
@@ -57,6 +63,7 @@ __all__ = [
     "explain",
     "fit",
     "fit_mlm",
+    "image",
     "load",
     "measure",
     "open_run",
@@ -71,6 +78,9 @@ __all__ = [
 ]
 
 _LAZY = {
+    "Box": "whylight.core.image",
+    "Image": "whylight.core.image",
+    "Endpoint": "whylight.core.endpoint",
     "Options": "whylight.explaining.options",
     "Prompt": "whylight.core.prompt",
     "audit": "whylight.study.audit",
@@ -81,6 +91,7 @@ _LAZY = {
     "explain": "whylight.explaining.explain",
     "fit": "whylight.training.fit",
     "fit_mlm": "whylight.training.fit_mlm",
+    "image": "whylight.data.pictures",
     "load": "whylight.models.load",
     "measure": "whylight.explaining.evaluate",
     "open_run": "whylight.run.evaluation",

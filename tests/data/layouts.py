@@ -5,6 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from PIL import Image as Pillow
+
 Row = dict[str, Any]
 
 
@@ -81,6 +84,26 @@ def files(path: Path) -> None:
         lines(path / f"{split}.jsonl", [marked, {"text": f"a dull {split}", "label": "negative"}])
 
 
+def picture(path: Path, pixels: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Pillow.fromarray(np.asarray(pixels, dtype=np.uint8)).save(path)
+
+
+def images(path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (2, 6, 8, 3))
+    write(path / "labels.csv", "file,label,mask\na.png,cat,a.png\nb.png,dog,\n")
+    for name, pixels in zip("ab", noise, strict=True):
+        picture(path / "images" / f"{name}.png", pixels)
+    picture(path / "masks" / "a.png", np.pad(np.full((2, 3), 255), ((1, 3), (2, 3))))
+
+
+def pets(path: Path) -> None:
+    write(path / "labels.csv", "file,breed,imagenet_index\na_1.jpg,pug,254\nb_2.jpg,boxer,242\n")
+    for name in ("a_1", "b_2"):
+        picture(path / "images" / f"{name}.jpg", np.random.default_rng(1).integers(0, 256, (6, 8, 3)))
+        picture(path / "trimaps" / f"{name}.png", np.pad(np.full((2, 3), 1), ((1, 3), (2, 3)), constant_values=2))
+
+
 LAYOUTS: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
     "sst": (sst, ("train", "dev", "test")),
     "sst2": (sst2, ("train", "dev", "test")),
@@ -92,5 +115,7 @@ LAYOUTS: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
     "eraser": (eraser, ("train", "dev", "test")),
     "codiesp": (codiesp, ("train", "dev", "test")),
     "files": (files, ("train", "test")),
+    "images": (images, ("test",)),
+    "pets": (pets, ("test",)),
 }
 """What writes a corpus into a folder, and the splits that are there then."""

@@ -10,7 +10,7 @@ from whylight.core.errors import SettingError
 from whylight.core.marked import marked_corpus
 from whylight.core.registry import METRICS
 from whylight.metrics.corpus import micro_f1_at_k
-from whylight.metrics.ranking import f1_at_k, precision_at_k, recall_at_k
+from whylight.metrics.ranking import f1_at_k, mass_in_rationale, pointing_game, precision_at_k, recall_at_k
 
 # the second word speaks against the label; gold are 0, 1, 3, 6
 MADE = explanation([8.0, -1.0, 4.0, 4.0, 0.0, 2.0, 2.0, 0.0])
@@ -101,3 +101,23 @@ def test_micro_f1_at_k_is_that_of_scikit_learn_over_all_words(drawn: Documents, 
             chosen += [place in ranked and score > 0 for place, (score, _) in enumerate(one)]
     found = micro_f1_at_k(marked_corpus(made(drawn)), k=k)
     assert found[0] == pytest.approx(reference.f1_score(gold, chosen, zero_division=0))
+
+
+def test_the_highest_feature_points_at_a_gold_one_and_ties_count_in_parts() -> None:
+    np.testing.assert_allclose(pointing_game(MADE, GOLD), [1.0])
+    np.testing.assert_allclose(pointing_game(MADE, rationale(MADE, [2, 3])), [0.0])
+    made = explanation([1.0, 3.0, -5.0, 3.0, 3.0])
+    np.testing.assert_allclose(pointing_game(made, rationale(made, [1, 2])), [1 / 3])
+    np.testing.assert_allclose(pointing_game(made, rationale(made, [1, 2]), sign="absolute"), [1.0])
+    flat = explanation([0.0, -1.0])
+    np.testing.assert_allclose(pointing_game(flat, rationale(flat, [0])), [0.0])
+    assert np.isnan(pointing_game(MADE, rationale(MADE, []))).all()
+
+
+def test_the_mass_of_scores_on_gold_features() -> None:
+    made = explanation([1.0, 3.0, -5.0, 4.0])
+    np.testing.assert_allclose(mass_in_rationale(made, rationale(made, [1, 2])), [3 / 8])
+    np.testing.assert_allclose(mass_in_rationale(made, rationale(made, [1, 2]), sign="absolute"), [8 / 13])
+    flat = explanation([0.0, -1.0])
+    np.testing.assert_allclose(mass_in_rationale(flat, rationale(flat, [0])), [0.0])
+    assert np.isnan(mass_in_rationale(made, rationale(made, []))).all()

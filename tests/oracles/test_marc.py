@@ -18,7 +18,8 @@ from whylight.core.arrays import Floats
 from whylight.core.errors import SettingError
 from whylight.explaining.explain import explain_all
 from whylight.explaining.options import Options
-from whylight.methods.marc import START_SIGMA, START_WEIGHT, Kernel, marc
+from whylight.methods._masking import TEXT, Kernel
+from whylight.methods.marc import marc
 from whylight.models.load import load
 from whylight.views.classifier import Classifier
 from whylight.views.gradient import GradientView
@@ -56,7 +57,7 @@ def test_the_planted_span_is_found_exactly(span: range) -> None:
     found = marc([game(deciding(*span))])[0]
     assert spans(found.values[0]) == [(span[0], span[-1])]
     assert found.notes == ()
-    assert found.resolved == {"background": "zero"}
+    assert (found.resolved["background"], found.resolved["preset"], found.resolved["steps"]) == ("zero", "text", 900)
 
 
 def test_the_kernel_of_the_published_code_is_wider() -> None:
@@ -89,8 +90,8 @@ def test_a_faster_pace_finds_the_span_in_fewer_steps() -> None:
 
 def by_hand(logit: Callable[[Tensor], Tensor], steps: int) -> Floats:
     """Equations 2 to 8 in a loop over features, without noise."""
-    weight = torch.full((N,), START_WEIGHT, requires_grad=True)
-    sigma = torch.full((N,), START_SIGMA, requires_grad=True)
+    weight = torch.full((N,), TEXT.weight, requires_grad=True)
+    sigma = torch.full((N,), TEXT.sigma, requires_grad=True)
     optimiser = torch.optim.Adam([weight, sigma], lr=0.03)
 
     def mask() -> Tensor:

@@ -53,7 +53,7 @@ def test_scores_are_those_of_plain_calls_under_every_coalition(
         how = "logit" if max(map(len, ids)) == 1 else scoring
         expected = [by_hand(clf.model, rows.ids[i, : rows.lengths[i]].tolist(), ids, how) for i in range(len(keep))]
         assert np.abs(found - np.asarray(expected)).max() < 1e-4
-    assert clf.network._prefixes is not None
+    assert clf.network._prefixes.usable
 
 
 def test_the_row_is_what_the_tokenizer_makes_of_the_whole_prompt() -> None:
@@ -93,7 +93,7 @@ def test_states_that_do_not_give_the_plain_answer_are_not_reused(monkeypatch: py
     expected = wl.explain(prompted(), TEXT, method="occlusion").scores
     monkeypatch.setattr(Prefixes, "keep", wrong)
     assert np.abs(wl.explain(clf, TEXT, method="occlusion").scores - expected).max() < 1e-5
-    assert clf.network._prefixes is None
+    assert not clf.network._prefixes.usable
 
 
 @pytest.mark.parametrize("calibration", ["none", "contextual"])

@@ -20,7 +20,7 @@ from whylight.cli.data import (
     read_data,
     say_losses,
 )
-from whylight.cli.models import AskedBy, Device
+from whylight.cli.models import AskedBy, Device, EndpointModel, EndpointSettings, EndpointUrl, named_model
 from whylight.cli.settings import parse_head, parse_settings
 from whylight.core.printable import to_json
 from whylight.explaining.console import put, say_written
@@ -79,11 +79,14 @@ def audit(  # noqa: PLR0913  one parameter an option
     drop_broken: DropBroken = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
     prompt: AskedBy = None,
+    endpoint: EndpointUrl = None,
+    endpoint_model: EndpointModel = None,
+    endpoint_settings: EndpointSettings = None,
     device: Device = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
     """Say how far explanations of a model can be trusted: do rankings flip with what "removed" means?"""
-    options = locals()
+    options, subject = locals(), named_model(model, endpoint, endpoint_model, endpoint_settings)
     from whylight.models.load import load  # noqa: PLC0415  torch loads only when it is needed
     from whylight.report.audit_page import audit_page  # noqa: PLC0415
     from whylight.report.page import write_page  # noqa: PLC0415
@@ -97,7 +100,7 @@ def audit(  # noqa: PLR0913  one parameter an option
     records = read_data(data, split=split, options=options, labelled=False)
     say_losses(records)
     found = find(
-        load(model, head=parse_head(head), prompt=prompt, device=device),
+        load(subject, head=parse_head(head), prompt=prompt, device=device),
         records,
         budget=budget,
         analyses=analysis,

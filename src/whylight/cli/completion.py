@@ -34,6 +34,11 @@ def complete_devices(incomplete: str) -> list[str]:
     return _beginning(["auto", "cpu", "cuda", "mps"], incomplete)
 
 
+def complete_engines(incomplete: str) -> list[str]:
+    """Return the packages that may run a copy of a model."""
+    return _beginning(["openvino", "onnx"], incomplete)
+
+
 def complete_prompts(incomplete: str) -> list[str]:
     """Return the ready prompts whose names begin so; files are left to the shell."""
     return _beginning(list(ready_prompts()), incomplete)

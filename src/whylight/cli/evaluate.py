@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,10 +24,11 @@ from whylight.cli.data import (
     say_losses,
 )
 from whylight.cli.limits import Budget, MaxMemory
-from whylight.cli.models import AskedBy, Device
+from whylight.cli.models import Accelerate, AskedBy, Device, EndpointModel, EndpointSettings, EndpointUrl, named_model
 from whylight.cli.names import Methods
 from whylight.cli.settings import parse_head, parse_settings
 from whylight.cli.tables import TableFormat, print_records
+from whylight.core.endpoint import Endpoint
 from whylight.core.limits import limited
 from whylight.explaining.console import complain, say_written
 from whylight.models.bundled_start import is_bundled, seen_notes
@@ -101,9 +102,15 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     ] = None,
     target: Annotated[
         str,
-        typer.Option(help="Labels whose faithfulness is measured: predicted or gold; plausibility is of gold ones."),
+        typer.Option(
+            help="Labels whose faithfulness is measured: predicted, gold, or generated (what a language model writes); "
+            "plausibility is of gold ones."
+        ),
     ] = "predicted",
-    unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
+    unit: Annotated[
+        str | None,
+        typer.Option(help="word (default), token or sentence; of pictures pixel (default), patch, superpixel."),
+    ] = None,
     long: Annotated[str, typer.Option(help="window, segments, truncate or refuse.")] = "window",
     tune: Annotated[str | None, typer.Option(help="Split on which decision boundaries are tuned.")] = None,
     tune_sample: Annotated[int, typer.Option(help="Records of that split to use.")] = 100,
@@ -145,11 +152,16 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     budget: Budget = None,
     max_memory: MaxMemory = None,
     prompt: AskedBy = None,
+    endpoint: EndpointUrl = None,
+    endpoint_model: EndpointModel = None,
+    endpoint_settings: EndpointSettings = None,
     device: Device = None,
-    head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
+    accelerate: Accelerate = None,
+    head: Annotated[str | None, typer.Option(help="softmax, sigmoid, binary or regression.")] = None,
 ) -> None:
     """Measure methods on a data set: one table with intervals, beside `random` and `human`."""
     options = locals()
+    named = _named(model, endpoint, endpoint_model, endpoint_settings)
     from whylight.explaining.options import Options  # noqa: PLC0415  torch loads only when it is needed
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.report.run_sheets import evaluation_sheet, several_sheet  # noqa: PLC0415
@@ -166,8 +178,8 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         tuning = tuning.without(records, pairs=False) if drop_duplicates else tuning
         tuning = tuning.sample(tune_sample, seed=seed + TUNING_SEED)
     say_losses(records, *([] if tuning is None else [tuning]))
-    _warn_of_texts(records, model or [None])
-    open_model = partial(load, head=parse_head(head), prompt=prompt, device=device)
+    _warn_of_texts(records, [one for one in named if not isinstance(one, Endpoint)])
+    open_model = partial(load, head=parse_head(head), prompt=prompt, device=device, accelerate=accelerate)
     question = Question(
         methods=method or DEFAULT_METHODS,
         metrics=metric or None,
@@ -181,10 +193,9 @@ def evaluate(  # noqa: PLR0913  one parameter an option
         settings=parse_settings(settings or []),
     )
     title = _title(records, metric_model)
-    models: list[str | None] = list(model) if model else [None]
-    if len(models) > 1 or seeds != 1:
-        names = model_names([one or "bundled" for one in models])
-        opened = {name: partial(open_model, one) for name, one in zip(names, models, strict=True)}
+    if len(named) > 1 or seeds != 1:
+        names = model_names([one.model if isinstance(one, Endpoint) else one or "bundled" for one in named])
+        opened = {name: partial(open_model, one) for name, one in zip(names, named, strict=True)}
         with limited(budget=budget, max_memory=max_memory), _resumable(out):
             several = evaluate_several(opened, records, question, seeds=seeds, out=out)
         if output_format is TableFormat.table:
@@ -193,7 +204,7 @@ def evaluate(  # noqa: PLR0913  one parameter an option
             print_records(several.records(), output_format)
         _say_folder(out)
         return
-    classifier = open_model(models[0])
+    classifier = open_model(named[0])
     with limited(budget=budget, max_memory=max_memory), _resumable(out):
         found = answer(classifier, records, question, out=out, progress=True)
     if output_format is TableFormat.table:
@@ -201,6 +212,12 @@ def evaluate(  # noqa: PLR0913  one parameter an option
     else:
         print_records(found.records(), output_format)
     _say_folder(out)
+
+
+def _named(model: list[str] | None, *endpoint: Any) -> list[str | Endpoint | None]:  # noqa: ANN401  options of one
+    """Return the models that a command names."""
+    paths: list[str | None] = [*model] if model else [None]
+    return [named_model(one, *endpoint) for one in paths]
 
 
 def _title(records: "Dataset", metric_model: str | None) -> str:

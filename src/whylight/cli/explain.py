@@ -11,7 +11,7 @@ from whylight.cli.completion import complete_methods, complete_removers
 from whylight.cli.data import DropBroken, PairColumn, TextColumn
 from whylight.cli.inputs import read_inputs
 from whylight.cli.limits import Budget, MaxMemory
-from whylight.cli.models import AskedBy, Device
+from whylight.cli.models import Accelerate, AskedBy, Device, EndpointModel, EndpointSettings, EndpointUrl, named_model
 from whylight.cli.settings import parse_head, parse_settings
 from whylight.core import evidence as evidence_rule, printable
 from whylight.core.errors import InputError
@@ -45,7 +45,14 @@ whylight explain --file reviews.csv --text-column review --method ig --set ig.st
 
 whylight explain "A gripping film." --method attention_rollout --set layer=all --format html --out layers.html
 
+whylight explain --image photo.jpg --model ./my-image-model --method occlusion --format html --out photo.html
+
+whylight explain "A gripping film." --endpoint http://127.0.0.1:8000/v1 --endpoint-model my-llm --prompt sentiment
+
 whylight explain "A man sleeps." --pair "A person rests." --model ./my-nli-model --format json
+
+whylight explain --file context.txt --pair "Who sleeps?" --model ./my-llm --prompt question --unit sentence
+--target generated
 """
 
 
@@ -66,9 +73,14 @@ def explain(  # noqa: PLR0913  one parameter an option
     pair_column: PairColumn = None,
     drop_broken: DropBroken = False,
     pair: Annotated[str | None, typer.Option(help="Second text of a pair task, e.g. the hypothesis.")] = None,
+    image: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Picture to explain, may be repeated; with --model.")
+    ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="Folder or hub id of a classifier. [dim]\\[default: the bundled sentiment model][/]"),
+        typer.Option(
+            help="Folder or hub id of a classifier, or an ONNX file. [dim]\\[default: the bundled sentiment model][/]"
+        ),
     ] = None,
     method: Annotated[
         list[str] | None,
@@ -79,9 +91,15 @@ def explain(  # noqa: PLR0913  one parameter an option
     ] = None,
     target: Annotated[
         list[str] | None,
-        typer.Option(help="predicted, all, a label or an index; may be repeated. [dim]\\[default: predicted][/]"),
+        typer.Option(
+            help="predicted, all, a label or an index; of a language model that writes, generated or a text; may be "
+            "repeated. [dim]\\[default: predicted][/]"
+        ),
     ] = None,
-    unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
+    unit: Annotated[
+        str | None,
+        typer.Option(help="word (default), token or sentence; of pictures pixel (default), patch, superpixel."),
+    ] = None,
     remover: Annotated[
         str | None,
         typer.Option(
@@ -122,9 +140,13 @@ def explain(  # noqa: PLR0913  one parameter an option
     budget: Budget = None,
     max_memory: MaxMemory = None,
     prompt: AskedBy = None,
+    endpoint: EndpointUrl = None,
+    endpoint_model: EndpointModel = None,
+    endpoint_settings: EndpointSettings = None,
     device: Device = None,
+    accelerate: Accelerate = None,
     head: Annotated[
-        str | None, typer.Option(help="softmax, sigmoid or binary, where the model does not say which.")
+        str | None, typer.Option(help="softmax, sigmoid, binary or regression, where the model does not say which.")
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Read at most this many tokens at once.")] = None,
     allow_pickle: Annotated[
@@ -134,6 +156,7 @@ def explain(  # noqa: PLR0913  one parameter an option
     """Say which words made a classifier decide."""
     inputs = read_inputs(locals())
     given = parse_settings(settings or [])
+    subject = named_model(model, endpoint, endpoint_model, endpoint_settings)
     evidence_rule.check_evidence(spans=evidence)
     _refuse_missing_folder(out)
     from whylight.explaining.explain import explain_all  # noqa: PLC0415  torch loads only when it is needed
@@ -144,7 +167,13 @@ def explain(  # noqa: PLR0913  one parameter an option
         target=_target(target or []), unit=unit, remover=remover, score=score, long=long, pieces=pieces
     )
     classifier = load(
-        model, head=parse_head(head), max_tokens=max_tokens, prompt=prompt, device=device, allow_pickle=allow_pickle
+        subject,
+        head=parse_head(head),
+        max_tokens=max_tokens,
+        prompt=prompt,
+        device=device,
+        allow_pickle=allow_pickle,
+        accelerate=accelerate,
     )
     try:
         with limited(budget=budget, max_memory=max_memory):

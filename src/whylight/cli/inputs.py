@@ -11,6 +11,7 @@ from whylight.cli.data import say_losses
 from whylight.core.errors import InputError, SettingError
 
 if TYPE_CHECKING:
+    from whylight.core.image import Image
     from whylight.core.text import Text
 
 MAX_FILE_BYTES = 64 * 2**20
@@ -19,13 +20,26 @@ UNASKED = "split,id,label,labels,rationale,rationales"
 """Columns of a table that say nothing to whoever explains its texts, whatever is in them."""
 
 
-def read_inputs(options: Mapping[str, Any]) -> "Sequence[str | tuple[str, str] | Text]":
+def read_inputs(options: Mapping[str, Any]) -> "Sequence[str | tuple[str, str] | Text | Image]":
     """Collect the texts from the arguments and the file; `options` are those of `explain`, by parameter."""
     texts, file, pair = options["texts"] or [], options["file"], options["pair"]
+    if options["image"]:
+        return _pictures(options)
     if file is None and not texts:
         raise InputError('there is nothing to explain; give a text or --file, e.g. whylight explain "A gripping film."')
     given = [*texts] if pair is None else [(text, pair) for text in texts]
     return [*given, *_of_file(file, options)]
+
+
+def _pictures(options: Mapping[str, Any]) -> "Sequence[Image]":
+    """Read the pictures; texts beside them would need another model."""
+    if options["texts"] or options["file"] is not None or options["pair"] is not None:
+        raise SettingError("one model reads texts or pictures; leave out either --image or the texts.")
+    if options["model"] is None:
+        raise SettingError("the bundled model reads texts; name a model of pictures: --model.")
+    from whylight.data.pictures import image  # noqa: PLC0415  loads only when it is needed
+
+    return [image(path) for path in options["image"]]
 
 
 def _of_file(file: Path | None, options: Mapping[str, Any]) -> "Sequence[str | tuple[str, str] | Text]":

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from whylight.cli.models import AskedBy, Device
+from whylight.cli.models import AskedBy, Device, EndpointModel, EndpointSettings, EndpointUrl, named_model
 from whylight.cli.tables import print_columns
 from whylight.core.explanation import Explanation
 from whylight.core.marked import asks_for_tuning, is_corpus_metric
@@ -22,6 +22,9 @@ def methods(
     *,
     model: Annotated[str | None, typer.Option(help="Say which of them work with this classifier.")] = None,
     prompt: AskedBy = None,
+    endpoint: EndpointUrl = None,
+    endpoint_model: EndpointModel = None,
+    endpoint_settings: EndpointSettings = None,
     device: Device = None,
 ) -> None:
     """List the methods: what they look at, cost and are good for, and their settings.
@@ -33,11 +36,12 @@ def methods(
     whylight methods --model ./my-model
     """
     reasons: dict[str, str | None] = {}
-    if model is not None:
+    subject = named_model(model, endpoint, endpoint_model, endpoint_settings)
+    if subject is not None:
         from whylight.explaining.compatible import obstacle  # noqa: PLC0415  torch loads only when it is needed
         from whylight.models.load import load  # noqa: PLC0415
 
-        classifier = load(model, prompt=prompt, device=device)
+        classifier = load(subject, prompt=prompt, device=device)
         reasons = {name: obstacle(METHODS[name], classifier) for name in METHODS.names()}
     rows = [_method_row(METHODS[name], reasons.get(name)) for name in METHODS.names()]
     _print_list(("method", "looks at", "signs", "cost", "settings and defaults", "good for", "what it does"), rows)

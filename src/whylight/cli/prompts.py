@@ -9,6 +9,9 @@ from whylight.core.prompt import read_prompt, ready_prompts
 from whylight.explaining.console import put, say
 from whylight.report.layout import Column
 
+FREE = "free text"
+"""What a prompt without answers asks for."""
+
 
 def prompts(
     name: Annotated[str | None, typer.Argument(help="A prompt, or a TOML file, to show whole.")] = None,
@@ -22,11 +25,15 @@ def prompts(
         whylight explain "A gripping film." --model ./my-llm --prompt sentiment
     """
     if name is None:
-        rows = [(one, ", ".join(read_prompt(one).answers), read_prompt(one).note) for one in ready_prompts()]
+        every = [(one, read_prompt(one)) for one in ready_prompts()]
+        rows = [(name, ", ".join(one.answers) or FREE, one.note) for name, one in every]
         print_columns([Column("prompt", "key"), Column("labels", "words"), Column("what it asks", "words")], rows)
         say("Use: --prompt NAME, or a TOML file of your own.", style="dim")
         return
     asked = read_prompt(name)
     shown = "".join(f"<{('text', 'pair')[piece]}>" if isinstance(piece, int) else piece for piece in asked.pieces)
+    if asked.free:
+        put(f"{shown}\n\n--- {FREE}, at most {asked.length} tokens; scoring {asked.scoring}\n")
+        return
     answers = "\n".join(f"{label}: {answer!r}" for label, answer in asked.answers.items())
     put(f"{shown}\n\n--- answers, by label; scoring {asked.scoring}, calibration {asked.calibration}\n{answers}\n")

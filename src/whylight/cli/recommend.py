@@ -16,7 +16,7 @@ from whylight.cli.data import (
     read_data,
     say_losses,
 )
-from whylight.cli.models import AskedBy, Device
+from whylight.cli.models import AskedBy, Device, EndpointModel, EndpointSettings, EndpointUrl, named_model
 from whylight.cli.settings import parse_head
 
 
@@ -37,6 +37,9 @@ def recommend(  # noqa: PLR0913  one parameter an option
     data_settings: DataSettings = None,
     drop_broken: DropBroken = False,
     prompt: AskedBy = None,
+    endpoint: EndpointUrl = None,
+    endpoint_model: EndpointModel = None,
+    endpoint_settings: EndpointSettings = None,
     device: Device = None,
     head: Annotated[str | None, typer.Option(help="softmax, sigmoid or binary.")] = None,
 ) -> None:
@@ -50,7 +53,7 @@ def recommend(  # noqa: PLR0913  one parameter an option
 
     whylight recommend --model ./my-model --data texts.txt
     """
-    options = locals()
+    options, subject = locals(), named_model(model, endpoint, endpoint_model, endpoint_settings)
     from whylight.models.load import load  # noqa: PLC0415  torch loads only when it is needed
     from whylight.report.sheets import print_sheet  # noqa: PLC0415
     from whylight.report.study_sheets import recommendation_sheet  # noqa: PLC0415
@@ -58,6 +61,6 @@ def recommend(  # noqa: PLR0913  one parameter an option
 
     records = read_data(data, split=split, options=options, labelled=False)
     say_losses(records)
-    found = find(load(model, head=parse_head(head), prompt=prompt, device=device), records, budget=budget, seed=seed)
+    found = find(load(subject, head=parse_head(head), prompt=prompt, device=device), records, budget=budget, seed=seed)
     title = f"{records.name} {records.split}, {found.texts} texts"
     print_sheet(recommendation_sheet(found, title=title, budget=budget))

@@ -63,7 +63,10 @@ def sanity(  # noqa: PLR0913  one parameter an option
     remover: Annotated[
         str | None, typer.Option(help='What "removed" means to methods.', autocompletion=complete_removers)
     ] = None,
-    unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
+    unit: Annotated[
+        str | None,
+        typer.Option(help="word (default), token or sentence; of pictures pixel (default), patch, superpixel."),
+    ] = None,
     long: Annotated[str, typer.Option(help="window, segments, truncate or refuse.")] = "window",
     settings: Annotated[
         list[str] | None,

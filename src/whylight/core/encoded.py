@@ -7,8 +7,10 @@ from typing import Any, Literal, Protocol, Self, get_args, runtime_checkable
 from whylight.core.arrays import Ints
 from whylight.core.inputs import Input
 
-Unit = Literal["word", "token", "sentence"]
+Unit = Literal["word", "token", "sentence", "pixel", "patch", "superpixel"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
+TEXT_UNITS: tuple[Unit, ...] = ("word", "token", "sentence")
+IMAGE_UNITS: tuple[Unit, ...] = ("pixel", "patch", "superpixel")
 Long = Literal["window", "segments", "truncate", "refuse"]
 LONG: tuple[Long, ...] = get_args(Long)
 _DIGEST = 16

@@ -9,7 +9,7 @@ import numpy as np
 from whylight.core import printable, showing
 from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import WhylightError
-from whylight.core.inputs import Input, Settings, kind_named, named_numbers, numbers_of, place_of
+from whylight.core.inputs import Input, Settings, kind_named, named_numbers, numbers_of, own_places, place_of
 from whylight.core.labels import Target
 from whylight.core.series import Series
 
@@ -21,18 +21,25 @@ class Prediction:
     Attributes:
         index: Column of the most probable label.
         label: Its name.
-        probability: Its probability.
-        probabilities: Probabilities of all labels.
+        probability: Its probability; None in a regression, where the label is the first value.
+        probabilities: Probabilities of all labels; none in a regression.
         predicted: Columns of all labels that it predicts, most probable first; several only in a multi-label model.
         threshold: Probability above which a label is predicted, in a multi-label model; None in others.
+        values: What a regression says, one number per column; empty for classifiers.
     """
 
     index: int
     label: str
-    probability: float
+    probability: float | None
     probabilities: tuple[float, ...]
     predicted: tuple[int, ...]
     threshold: float | None = None
+    values: tuple[float, ...] = ()
+
+    @property
+    def answers(self) -> tuple[float, ...]:
+        """What was said of each column: its probability, or the value of a regression."""
+        return self.values or self.probabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +165,7 @@ class Explanation:
         return {
             "kind": self.example.kind,
             "input": self.example.to_json(),
-            "places": [numbers_of(place) for place in self.places],
+            "places": [] if self.places == own_places(self.example) else [numbers_of(place) for place in self.places],
             "targets": [asdict(target) for target in self.targets],
             "scores": self.scores.tolist(),
             "prediction": _plain(self.prediction),
@@ -174,10 +181,12 @@ class Explanation:
         receipt = {one.name: given[one.name] for one in fields(Provenance)}
         receipt |= {"notes": tuple(given["notes"]), "completeness_gap": None if gap is None else tuple(gap)}
         answer = dict(given["prediction"])
-        answer |= {name: tuple(answer[name]) for name in ("probabilities", "predicted")}
+        answer |= {name: tuple(answer[name]) for name in ("probabilities", "predicted", "values") if name in answer}
+        example = kind.from_json(given["input"])
+        places = tuple(place_of(kind, numbers) for numbers in given["places"])
         return cls(
-            example=kind.from_json(given["input"]),
-            places=tuple(place_of(kind, numbers) for numbers in given["places"]),
+            example=example,
+            places=places or own_places(example) or (),
             targets=tuple(Target(**target) for target in given["targets"]),
             scores=np.asarray(given["scores"], dtype=np.float64),
             prediction=Prediction(**answer),
@@ -205,7 +214,7 @@ class Explanation:
         raise WhylightError(f"say which target you mean{' by its number' if found else ''}: {known}.")
 
     def _as_dict(self, number: int, target: Target) -> dict[str, Any]:
-        receipt, gap = self.provenance, self.provenance.completeness_gap
+        receipt, answer, gap = self.provenance, self.prediction, self.provenance.completeness_gap
         return {
             "kind": self.example.kind,
             **self.example.to_json(),
@@ -222,13 +231,15 @@ class Explanation:
                 "index": target.index,
                 "label": target.label,
                 "description": target.description,
-                "probability": self.prediction.probabilities[target.index],
-                "threshold": self.prediction.threshold,
+                "probability": None if answer.values else answer.probabilities[target.index],
+                "threshold": answer.threshold,
+                **({"value": answer.values[target.index]} if answer.values else {}),
             },
             "prediction": {
-                "index": self.prediction.index,
-                "label": self.prediction.label,
-                "probability": self.prediction.probability,
+                "index": answer.index,
+                "label": answer.label,
+                "probability": answer.probability,
+                **({"value": answer.values[answer.index]} if answer.values else {}),
             },
             "features": [
                 {**named_numbers(place), "text": self.example.show(place), "score": float(value)}

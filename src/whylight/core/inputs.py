@@ -7,9 +7,10 @@ but for classifiers that read it and reports that draw it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, fields
-from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
+from importlib import import_module
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
-from whylight.core.arrays import Bools, Floats
+from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import InputError, unknown
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
@@ -66,8 +67,19 @@ class Input(Protocol):
         ...
 
 
+@runtime_checkable
+class Nested(Protocol):
+    """An input whose places lie in larger stretches, such as the paragraphs of a text."""
+
+    def levels(self, places: Sequence[Any]) -> tuple[Ints, ...]:
+        """Return the number of the stretch that each place lies in, a row per level, coarse first, `[places]`."""
+        ...
+
+
 Kind = TypeVar("Kind", bound=type[Input])
 _KINDS: dict[str, type[Input]] = {}
+_HOMES = {"text": "whylight.core.text", "image": "whylight.core.image"}
+"""Where our own kinds are, which are imported when one is read back."""
 
 
 def input_kind(kind: Kind) -> Kind:
@@ -81,6 +93,8 @@ def input_kind(kind: Kind) -> Kind:
 
 def kind_named(name: str) -> type[Input]:
     """Return the kind of input that a name stands for."""
+    if name not in _KINDS and name in _HOMES:
+        import_module(_HOMES[name])
     if name not in _KINDS:
         raise unknown("kind of input", name, _KINDS)
     return _KINDS[name]
@@ -94,6 +108,12 @@ def numbers_of(place: Place) -> list[int]:
 def named_numbers(place: Place) -> dict[str, int]:
     """Return the whole numbers that a place is made of, by name."""
     return dict(zip((one.name for one in fields(cast("Any", place))), numbers_of(place), strict=True))
+
+
+def own_places(example: Input) -> tuple[Any, ...] | None:
+    """Return the places of features that follow from an input itself, which need not be written beside it; or None."""
+    found: tuple[Any, ...] | None = getattr(example, "own_places", None)
+    return found
 
 
 def place_of(kind: type[Input], numbers: Sequence[int]) -> Any:  # noqa: ANN401  a place of that kind

@@ -218,7 +218,8 @@ def remover(
     """Register a remover: a function of a window and keep masks to variants of the window.
 
     Args:
-        replacement: Name of the replacement that the model must have for it, e.g. `"mask"`.
+        replacement: Name of the replacement that the model must have for it, e.g. `"mask"`, or `"zero"` where
+            word embeddings are changed.
         draws: Whether a coalition may have several weighted draws; scores are then of probabilities, and not of logits.
         given: Settings that have no default to work with, by name, and what must be given, in words.
     """

@@ -12,6 +12,7 @@ _PIECE = re.compile(r"\w+(?:['’\-]\w+)*|\S")
 _JOINERS = frozenset("\u200d\u200c\u2060\ufe0e\ufe0f\u20e3")
 # possessive (++), so that a run of signs is gone through once: what follows it cannot be another of its kind anyway
 _SENTENCE_END = re.compile(r"[.!?…。！？]++[\"'”’)\]»]*+|\n\s*\n")
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n)+")
 _FULL_STOP = frozenset("。！？")
 """Signs that end a sentence whatever follows."""
 _ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|vs|etc|e\.g|i\.e|cf|approx|No|Fig|al)|\b[A-Z])\.$")
@@ -37,6 +38,12 @@ def words(text: str) -> list[tuple[int, int]]:
 def sentences(text: str) -> list[tuple[int, int]]:
     """Return the character offsets of the sentences of a text; rule-based, white space trimmed."""
     return [span for span in _trimmed(text, _sentence_cuts(text)) if span[0] < span[1]]
+
+
+def paragraphs(text: str) -> list[tuple[int, int]]:
+    """Return the character offsets of the paragraphs of a text, which blank lines divide; white space trimmed."""
+    cuts = (*(match.end() for match in _BLANK_LINES.finditer(text)), len(text))
+    return [span for span in _trimmed(text, iter(cuts)) if span[0] < span[1]]
 
 
 def _marks_as_letters(text: str) -> str:

@@ -1,11 +1,13 @@
 """Texts, perhaps in pairs, and stretches of them."""
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from whylight.core import segment
 from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import InputError
 from whylight.core.inputs import Input, JsonValue, input_kind, numbers_of
@@ -93,6 +95,14 @@ class Text:
     def coordinates(self, places: Sequence[Span]) -> Floats:
         """Return where features stand: their number in the text, parts far from each other, `[features, 1]`."""
         return np.asarray([[number + APART * span.part] for number, span in enumerate(places)], dtype=np.float64)
+
+    def levels(self, places: Sequence[Span]) -> tuple[Ints, ...]:
+        """Return the paragraph and the sentence that each place begins in, numbered through all texts, `[places]`."""
+        found = []
+        for cut in (segment.paragraphs, segment.sentences):
+            starts = [(part, start) for part, text in enumerate(self.parts) for start, _ in cut(text)]
+            found.append(np.asarray([bisect_right(starts, (one.part, one.start)) for one in places], dtype=np.int64))
+        return tuple(found)
 
 
 def text_of(example: Input) -> Text:

@@ -74,7 +74,8 @@ def apply_together(asked: Sequence[tuple[Case, Request]], spec: Spec, settings: 
 def _one_by_one(case: Case, spec: Spec, settings: Settings, request: Request) -> Iterator[Answer]:
     """Yield what a method says of each part, one after the other: views of windows are not held together."""
     for part in provide.viewed_parts(case, spec, request):
-        yield part, _as_scores(spec.function(*part.views, **_resolved(settings, part.views)))
+        found = _as_scores(spec.function(*part.views, **_resolved(settings, part.views)))
+        yield part, replace(found, values=part.views[0].spread(found.values))
 
 
 def _added_up(case: Case, spec: Spec, settings: Settings, request: Request, answers: Iterable[Answer]) -> Applied:

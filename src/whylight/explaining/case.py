@@ -11,10 +11,10 @@ from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import InputError
 from whylight.core.explanation import Prediction
 from whylight.core.inputs import Input
-from whylight.core.labels import MOST_SHOWN, Target, TargetSpec
+from whylight.core.labels import MOST_SHOWN, Labels, Target, TargetSpec, texts_asked
 from whylight.explaining.removing import chosen_removal
 from whylight.views.cache import BoundedCache
-from whylight.views.classifier import Classifier
+from whylight.views.classifier import Classifier, Individual, unit_for
 from whylight.views.meter import Meter
 
 SAME = 1e-4
@@ -47,30 +47,55 @@ class Case:
 
     def targets(self, spec: TargetSpec) -> tuple[tuple[Target, ...], list[str]]:
         """Resolve a target specification on the untouched example."""
-        return self.classifier.labels.resolve(spec, np.asarray(self.prediction.probabilities))
+        return self.classifier.labels.resolve(spec, np.asarray(self.prediction.answers))
 
 
-def open_case(classifier: Classifier, example: Input, *, unit: Unit = "word", long: Long = "window") -> Case:
-    """Encode an example and ask the classifier for its answer."""
+def open_case(
+    classifier: Classifier,
+    example: Input,
+    *,
+    unit: Unit | None = None,
+    long: Long = "window",
+    target: TargetSpec = "predicted",
+) -> Case:
+    """Encode an example and ask the classifier for its answer.
+
+    Args:
+        classifier: The classifier.
+        example: The example.
+        unit: What a feature is; by default, what the classifier says.
+        long: What happens to a text that does not fit.
+        target: What will be explained: where labels are texts, those that it names are among them.
+    """
     if example.kind != classifier.reads:
         raise InputError(f"{classifier.kind} reads inputs of the kind '{classifier.reads}', not '{example.kind}'.")
-    encoded = classifier.encode(example, unit=unit, long=long)
+    encoded, general = classifier.encode(example, unit=unit_for(classifier, unit), long=long), classifier
+    said: tuple[str, ...] = ()
+    if isinstance(classifier, Individual):
+        classifier, said = classifier.about(encoded, texts_asked(target))
     cache = BoundedCache()
     logits = _untouched_logits(classifier, encoded, cache)
-    probabilities = classifier.labels.probabilities(logits)
-    best = int(np.argmax(probabilities))
-    prediction = Prediction(
+    prediction = _prediction(classifier.labels, logits)
+    if general not in _ANSWERS:
+        _ANSWERS[general] = _other_answers(classifier, encoded, cache)
+    notes = (*_repeated_names(classifier), *_ANSWERS[general], *said)
+    return Case(classifier, encoded, long, prediction, cache, notes)
+
+
+def _prediction(labels: Labels, logits: Floats) -> Prediction:
+    if labels.head == "regression":
+        values = tuple(logits.tolist())
+        return Prediction(0, labels.names[0], None, (), labels.above_threshold(logits), values=values)
+    probabilities = labels.probabilities(logits)
+    best = labels.best(probabilities)
+    return Prediction(
         index=best,
-        label=classifier.labels.names[best],
+        label=labels.names[best],
         probability=float(probabilities[best]),
         probabilities=tuple(probabilities.tolist()),
-        predicted=classifier.labels.above_threshold(probabilities),
-        threshold=classifier.labels.threshold if classifier.labels.head == "sigmoid" else None,
+        predicted=labels.above_threshold(probabilities),
+        threshold=labels.threshold if labels.head == "sigmoid" else None,
     )
-    if classifier not in _ANSWERS:
-        _ANSWERS[classifier] = _other_answers(classifier, encoded, cache)
-    notes = (*_repeated_names(classifier), *_ANSWERS[classifier])
-    return Case(classifier, encoded, long, prediction, cache, notes)
 
 
 def _untouched_logits(classifier: Classifier, encoded: Encoded, cache: BoundedCache) -> Floats:
@@ -100,6 +125,7 @@ def _other_answers(classifier: Classifier, encoded: Encoded, cache: BoundedCache
     apart = float(np.abs(first - second).max())
     if apart <= SAME * max(1.0, float(np.abs(first).max())):
         return []
-    probability = float(np.abs(np.subtract(*map(classifier.labels.probabilities, (first, second)))).max())
-    how_far = f"probabilities differ by {probability:.2g}"
+    one, other = (np.asarray(_prediction(classifier.labels, logits).answers) for logits in (first, second))
+    what = "values" if classifier.labels.head == "regression" else "probabilities"
+    how_far = f"{what} differ by {float(np.abs(one - other).max()):.2g}"
     return [f"the model answers the same text differently each time ({how_far}); scores carry that noise"]

@@ -13,11 +13,10 @@ import numpy as np
 from whylight.core.errors import IncompatibleError
 from whylight.core.labels import Target
 from whylight.core.registry import METHODS, Spec
-from whylight.core.text import Text
 from whylight.explaining.apply import apply, large_gaps
 from whylight.explaining.case import open_case
 from whylight.explaining.removing import chosen_removal
-from whylight.models.trial import TEXTS, outcome
+from whylight.models.trial import TEXTS, example_of, outcome
 from whylight.views.classifier import Classifier, Dissected, Request, Tried
 from whylight.views.game import Game
 from whylight.views.view import seen_by
@@ -31,6 +30,9 @@ def obstacle(spec: Spec, classifier: Classifier) -> str | None:
     for view in spec.consumes:
         if view not in classifier.offers:
             return f"'{spec.name}' needs {seen_by(view)}, and {classifier.kind} gives none"
+    known = spec.facts["scores"]
+    if known and not set(known) & set(classifier.score_spaces):
+        return f"'{spec.name}' explains {' or '.join(known)}, which {classifier.kind} has not"
     layers = spec.facts.get("layers")
     if layers is not None and isinstance(classifier, Dissected):
         reason = classifier.layers_obstacle(post_norm=layers == "post_norm")
@@ -92,7 +94,7 @@ def _miss(spec: Spec, classifier: Classifier) -> str | None:
     settings = spec.complete_settings({})
     target, removal = Target(0, classifier.labels.names[0]), chosen_removal(classifier, None)
     for text in TEXTS:
-        case = open_case(classifier, Text(text), long="truncate")
+        case = open_case(classifier, example_of(classifier, text), long="truncate")
         applied = apply(case, spec, settings, Request((target,), "logit", removal=removal, cache=case.cache))
         if not np.isfinite(applied.scores).all():
             return "it produces a score that is not a finite number"

@@ -1,12 +1,13 @@
 """Measuring one explanation: against the classifier it is of, a rationale, or another explanation."""
 
+from dataclasses import replace
 from typing import Any
 
 from whylight.core.arrays import Floats
 from whylight.core.encoded import UNITS
 from whylight.core.errors import InputError, SettingError
 from whylight.core.explanation import Explanation
-from whylight.core.labels import check_score_space
+from whylight.core.labels import asked_again, check_score_space
 from whylight.core.marked import is_corpus_metric
 from whylight.core.rationale import Rationale
 from whylight.core.registry import METRICS
@@ -77,10 +78,15 @@ def measure(  # noqa: PLR0913  every argument but two is optional and named
 
 def _game(classifier: Classifier, explanation: Explanation, removal: Removal, *, score: str) -> Game:
     unit = choice("unit", explanation.provenance.unit, UNITS)
-    case = open_case(classifier, explanation.example, unit=unit)
+    case = open_case(classifier, explanation.example, unit=unit, target=asked_again(explanation.targets))
     if case.encoded.places != explanation.spans:
         raise SettingError("the explanation is of other features than this classifier sees; was the text truncated?")
-    if any(classifier.labels.names[t.index : t.index + 1] != (t.label,) for t in explanation.targets):
+    labels, targets = case.classifier.labels, explanation.targets
+    if labels.open:  # the same texts, which may stand in other columns now
+        targets = tuple(
+            replace(one, index=labels.index(name)) for one, name in zip(targets, asked_again(targets), strict=True)
+        )
+    if any(labels.names[t.index : t.index + 1] != (t.label,) for t in targets):
         raise SettingError("the explanation is of other labels than this classifier has.")
     space = check_score(classifier, check_score_space(score), removal)
-    return provide.game(case, Request(explanation.targets, space), removal)
+    return provide.game(case, Request(targets, space), removal)

@@ -68,7 +68,7 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
     *,
     method: str | Sequence[str] | None = None,
     target: TargetSpec = "predicted",
-    unit: str = "word",
+    unit: str | None = None,
     remover: str | None = None,
     score: str | None = None,
     long: str = "window",
@@ -87,8 +87,9 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
         method: A method or a list of them, also with settings of its own, `"lime[samples=200]"`; by default
             `integrated_gradients`, or `kernel_shap` where that does not work: with a callable, or a model that has no
             gradient.
-        target: `"predicted"`, `"all"`, a label, an index, or a list of labels and indices.
-        unit: `word`, `token` or `sentence`.
+        target: `"predicted"`, `"all"`, a label, an index, or a list of labels and indices. Of a language model that
+            writes freely: `"generated"`, what it writes (the same as `"predicted"`), or a text that it could write.
+        unit: `word` (the default of texts), `token` or `sentence`; of images `pixel`, `patch` or `superpixel`.
         remover: `mask`, `delete`, `pad`, `unk`, `zero` or `infill`, also with settings of its own,
             `"infill[mode=top1]"`; by default what suits the model. A method may name its own: `"lime[remover=delete]"`.
         score: `logit`, `probability`, `log_odds`, `log_probability`, `log_sigmoid` or `log_mixture`; by default what
@@ -232,7 +233,7 @@ def _jobs(sizes: Sequence[int], chosen: Sequence[Variant]) -> list[_Job]:
 
 
 def _opened(classifier: Classifier, example: Input, options: Options) -> Case:
-    return open_case(classifier, example, unit=options.unit, long=options.long)
+    return open_case(classifier, example, unit=options.unit, long=options.long, target=options.target)
 
 
 def _names(classifier: Classifier, methods: Sequence[str] | None) -> list[str]:

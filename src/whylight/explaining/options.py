@@ -33,7 +33,7 @@ class Options:
     """
 
     target: TargetSpec = "predicted"
-    unit: Unit = "word"
+    unit: Unit | None = None
     remover: str | None = None
     score: ScoreSpace | None = None
     long: Long = "window"
@@ -43,7 +43,8 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuse a name that does not exist, with those that do."""
-        choice("unit", self.unit, UNITS)
+        if self.unit is not None:
+            choice("unit", self.unit, UNITS)
         choice("long", self.long, LONG)
         choice("pieces", self.pieces, PIECES)
         if self.score is not None:
@@ -51,12 +52,12 @@ class Options:
 
     @classmethod
     def parse(
-        cls, *, target: TargetSpec, unit: str, remover: str | None, score: str | None, long: str, pieces: str
+        cls, *, target: TargetSpec, unit: str | None, remover: str | None, score: str | None, long: str, pieces: str
     ) -> "Options":
         """Check what a user typed; a name that does not exist is refused with those that do."""
         return cls(
             target=target,
-            unit=choice("unit", unit, UNITS),
+            unit=None if unit is None else choice("unit", unit, UNITS),
             remover=remover,
             score=None if score is None else check_score_space(score),
             long=choice("long", long, LONG),

@@ -14,6 +14,7 @@ import numpy as np
 from whylight.core.arrays import Floats, Ints
 from whylight.core.encoded import Encoded
 from whylight.core.errors import IncompatibleError
+from whylight.core.labels import ScoreSpace
 from whylight.core.limits import claim
 from whylight.core.registry import Spec
 from whylight.explaining.case import Case
@@ -57,7 +58,7 @@ def viewed_parts(case: Case, spec: Spec, request: Request) -> Iterator[ViewedPar
     elif alone:
         yield from _segments(case, spec, request)
     else:
-        _check_cut(spec, request)
+        _check_cut(spec, request, case.classifier.labels.linear)
         yield from _windows(case, spec, request)
 
 
@@ -93,13 +94,13 @@ def _segments(case: Case, spec: Spec, request: Request) -> Iterator[ViewedPart]:
             yield ViewedPart(views, held, weights[number, held], complete=False, targets=targets)
 
 
-def _check_cut(spec: Spec, request: Request) -> None:
+def _check_cut(spec: Spec, request: Request, linear: ScoreSpace) -> None:
     if any(kind.joined == "whole" for kind in spec.consumes):
         raise IncompatibleError(f"'{spec.name}' cannot be put together from windows of a text; use --long segments.")
-    if request.space != "logit":
+    if request.space != linear:
         raise IncompatibleError(
             f"the score '{request.space}' of a long text is not a sum over its windows; "
-            f"use --score logit or --long segments with '{spec.name}'."
+            f"use --score {linear} or --long segments with '{spec.name}'."
         )
 
 

@@ -49,6 +49,8 @@ def check_score(classifier: Classifier, score: ScoreSpace | None, removal: Remov
         raise SettingError(f"{classifier.kind} has no score '{score}'; use {', '.join(classifier.score_spaces)}.")
     if not removal.draws:
         return score or classifier.score_spaces[0]
+    if DRAWN not in classifier.score_spaces:
+        raise IncompatibleError(f"the remover '{removal.name}' averages probabilities, of which this model gives none.")
     if score in OF_LOGITS:
         others = ", ".join(space for space in classifier.score_spaces if space not in OF_LOGITS)
         raise SettingError(

@@ -55,6 +55,34 @@ def roc_auc(explanation: Explanation, rationale: Rationale, *, sign: Sign = "pos
     return one_value(roc_auc_of(scores, gold), gold)
 
 
+@metric(cite="zhang2018", higher_is_better=True)
+def pointing_game(explanation: Explanation, rationale: Rationale, *, sign: Sign = "positive") -> Floats:
+    """Measure whether the highest feature is a gold one (nan without gold features).
+
+        hit = [the feature with the highest score is gold]
+
+    Features that share the highest score count in equal parts; scores that are all 0 hit nothing. Higher is better;
+    scores without any information reach the share of gold features.
+    Reference: Zhang et al. 2018. Cost: none.
+    """
+    scores, gold = pair(explanation, rationale, sign=sign)
+    highest = (scores == scores.max(initial=0.0)) & (scores > 0)
+    return one_value(ratio(float((highest & gold).sum()), float(highest.sum())), gold)
+
+
+@metric(cite="arras2022", higher_is_better=True)
+def mass_in_rationale(explanation: Explanation, rationale: Rationale, *, sign: Sign = "positive") -> Floats:
+    """Measure which share of the scores falls on gold features (nan without gold features).
+
+        mass = sum over gold i of s_i / sum over all i of s_i
+
+    Higher is better; equal scores reach the share of gold features, and scores that are all 0 have no mass: 0.
+    Reference: Arras et al. 2022 (relevance mass accuracy). Cost: none.
+    """
+    scores, gold = pair(explanation, rationale, sign=sign)
+    return one_value(ratio(float(scores[gold].sum()), float(scores.sum())), gold)
+
+
 @metric(cite="edin2024", higher_is_better=True)
 def precision_at_k(
     explanation: Explanation, rationale: Rationale, *, k: int | Literal["rationale"] = 5, sign: Sign = "positive"

@@ -15,7 +15,7 @@ from whylight.core.labels import Target
 from whylight.core.text import Span, text_of
 from whylight.models.attributor import open_fitted, token_spans
 from whylight.models.holding import held
-from whylight.models.trial import OnTokens
+from whylight.models.trial import OnGradients
 from whylight.views.attributed import AttributedModel, AttributedView
 from whylight.views.classifier import Request, game_of
 from whylight.views.game import Game
@@ -23,7 +23,7 @@ from whylight.views.gradient import GradientView
 from whylight.views.meter import Meter
 
 
-def attributed_view(classifier: OnTokens, encoded: Encoded, request: Request) -> AttributedView:
+def attributed_view(classifier: OnGradients, encoded: Encoded, request: Request) -> AttributedView:
     """Look at an input, of one window or several."""
     network, labels = classifier.network, classifier.labels
 
@@ -61,7 +61,7 @@ def attributed_view(classifier: OnTokens, encoded: Encoded, request: Request) ->
     return AttributedView(encoded, request, model)
 
 
-def _drawn(classifier: OnTokens, key: str, count: int) -> Tensor:
+def _drawn(classifier: OnGradients, key: str, count: int) -> Tensor:
     """Return the word embeddings of tokens that are drawn at random, the same for the same text."""
     table = classifier.network.model.get_input_embeddings()
     special = set(classifier.network.tokenizer.all_special_ids)

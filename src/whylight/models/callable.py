@@ -73,8 +73,7 @@ class CallableClassifier:
     @property
     def removers(self) -> tuple[str, ...]:
         """The removers that work on it, default first."""
-        names = available(TextWindow, self._replacements)
-        return tuple(sorted(names, key=lambda name: name != "delete"))  # a string in the text may mean anything to it
+        return text_removers(self._replacements)
 
     def encode(self, example: Text, *, unit: Unit, long: Long) -> Encoded:  # noqa: ARG002  no limit, nothing to cut
         """Cut an example into words or sentences."""
@@ -105,6 +104,11 @@ class CallableClassifier:
         with at_once():  # it is the user's own, and may take long
             given = self.function(texts)
         return self.labels.logits_of(check_probabilities(given, texts=len(texts), labels=self.labels))
+
+
+def text_removers(replacements: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the removers that work on plain texts, default first: a string in a text may mean anything to a model."""
+    return tuple(sorted(available(TextWindow, replacements), key=lambda name: name != "delete"))
 
 
 def check_probabilities(values: object, *, texts: int, labels: Labels) -> Floats:

@@ -21,7 +21,7 @@ from torch import Tensor
 from whylight.core import showing
 from whylight.core.arrays import Floats
 from whylight.core.encoded import Encoded, Long, Unit
-from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
+from whylight.core.labels import Labels, ScoreSpace
 from whylight.core.text import Text
 from whylight.models import anatomy, heads, readings, rules, tracing, trial
 from whylight.models.attributed import attributed_view
@@ -58,7 +58,6 @@ class ChunkedClassifier:
 
     kind = "a PLM-CA classifier"
     reads = Text.kind
-    score_spaces: tuple[ScoreSpace, ...] = SCORE_SPACES
 
     __repr__ = showing.as_text
     _repr_html_ = showing.as_html
@@ -70,6 +69,7 @@ class ChunkedClassifier:
         self.model, self.tokenizer, self.limit = model, tokenizer, limit
         self.architecture = self.network.architecture
         self.labels = labels
+        self.score_spaces: tuple[ScoreSpace, ...] = labels.score_spaces
         self.identity = identity
         self._findings = trial.Findings(self)
         self.engine = Engine(self.batch_logits, budget=self.network.token_budget, company=self._find_company)

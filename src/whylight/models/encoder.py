@@ -15,17 +15,21 @@ from whylight.core import showing
 from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import IncompatibleError
-from whylight.core.labels import SCORE_SPACES, Labels, ScoreSpace
+from whylight.core.labels import Labels, ScoreSpace
 from whylight.core.text import Text
 from whylight.models import anatomy, heads, readings, rules, tracing, trial
+from whylight.models.asking import text_view
 from whylight.models.attributed import attributed_view
 from whylight.models.batching import Company, Engine
 from whylight.models.frozen import frozen
 from whylight.models.leaves import leaves
 from whylight.models.lookups import word_embeddings
 from whylight.models.outcomes import outcomes_of
+from whylight.models.prompted import PromptedNetwork
 from whylight.models.token_network import TokenNetwork
 from whylight.models.unchanged import unchanged
+from whylight.models.writing import WritingNetwork
+from whylight.views.asking import TextView
 from whylight.views.attributed import AttributedView
 from whylight.views.batch import Removal
 from whylight.views.cache import Cache
@@ -54,7 +58,6 @@ class TransformerClassifier:
     """
 
     reads = Text.kind
-    score_spaces: tuple[ScoreSpace, ...] = SCORE_SPACES
 
     __repr__ = showing.as_text
     _repr_html_ = showing.as_html
@@ -76,6 +79,7 @@ class TransformerClassifier:
         self.model, self.tokenizer, self.limit = model, tokenizer, self.network.limit
         self.architecture = self.network.architecture
         self.labels = labels
+        self.score_spaces: tuple[ScoreSpace, ...] = labels.score_spaces
         self.identity = identity
         self._findings = trial.Findings(self)
         self.engine = Engine(
@@ -90,8 +94,11 @@ class TransformerClassifier:
             GradientView: self.gradient_view,
             SoftGame: self.soft_game,
             TraceView: self.trace_view,
-            AttributedView: self.attributed_view,
         }
+        if isinstance(self.network, PromptedNetwork):
+            self.offers[TextView] = partial(text_view, self.network)
+        if not labels.open:  # a network is fitted to labels that are always the same
+            self.offers[AttributedView] = self.attributed_view
 
     @property
     def n_layers(self) -> int:
@@ -119,6 +126,17 @@ class TransformerClassifier:
     def encode(self, example: Text, *, unit: Unit, long: Long) -> Encoded:
         """Cut an example into features and windows."""
         return self.network.encode(example, unit=unit, long=long)
+
+    def about(self, encoded: Encoded, asked: Sequence[str]) -> tuple["TransformerClassifier", tuple[str, ...]]:
+        """Return the classifier in front of one input, and notes: one whose labels are texts has others for each."""
+        if not isinstance(self.network, WritingNetwork):
+            return self, ()
+        network, labels, notes = self.network.about(encoded, asked)
+        own = TransformerClassifier(
+            self.model, self.tokenizer, labels=labels, identity=self.identity, limit=self.limit, network=network
+        )
+        own._findings = self._findings
+        return own, notes
 
     def outcomes(
         self, encoded: Encoded, *, removal: Removal, cache: Cache, meter: Meter, columns: Sequence[int] | None = None

@@ -74,6 +74,14 @@ def existing(path: str) -> Path | None:
     return Path(path) if found else None
 
 
+def is_there(path: str | Path) -> bool:
+    """Say whether a name is that of a file or folder; whatever is wrong with it is for whoever opens it to say."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
 def no_folder(path: str) -> str:
     """Say that there is no folder of a name, and which one may be meant."""
     name = Path(path).name

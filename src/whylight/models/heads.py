@@ -20,7 +20,7 @@ def scores(logits: Tensor, head: Head, space: ScoreSpace) -> Tensor:
     if space == "logit":
         return logits
     logits = logits.double()  # 1 - p of a sure prediction needs the digits
-    log_probability = logits.log_softmax(-1) if head == "softmax" else logsigmoid(logits)
+    log_probability = _log_probability(logits, head)
     if space == "log_probability":
         return log_probability
     if space == "log_sigmoid":
@@ -32,6 +32,12 @@ def scores(logits: Tensor, head: Head, space: ScoreSpace) -> Tensor:
         return probability
     clipped = probability.clamp(CLIP, 1 - CLIP)
     return clipped.log() - (-clipped).log1p()
+
+
+def _log_probability(logits: Tensor, head: Head) -> Tensor:
+    if head == "likelihood":
+        return logits
+    return logits.log_softmax(-1) if head == "softmax" else logsigmoid(logits)
 
 
 def wanted_scores(logits: Tensor, head: Head, request: Request) -> Tensor:

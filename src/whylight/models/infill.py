@@ -169,7 +169,7 @@ def filler_of(classifier: Classifier, path: str) -> MaskedFiller:
         network = getattr(classifier, "network", None)
         tokenizer = None if network is None else network.tokenizer
         limit = None if network is None else int(network.limit)
-        device = None if network is None else network.model.device
+        device = None if network is None else network.device
         known[path] = MaskedFiller(_masked(path, _state_of(path), device), tokenizer, limit=limit)
     return known[path]
 

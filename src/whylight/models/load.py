@@ -1,31 +1,34 @@
-"""Loading classifiers: a folder or hub id, a model with its tokenizer, a pipeline, a callable, or the bundled model."""
+"""Loading classifiers: a folder or hub id, a file, a model, a pipeline, a function, a URL, or the bundled model.
 
-from collections.abc import Iterable, Sequence
+Which of these a user's model is, `CARRIERS` says: the first that recognises it loads it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 from transformers import PreTrainedModel
 
+from whylight.core.endpoint import Endpoint
 from whylight.core.errors import ModelError, SettingError, unknown
-from whylight.core.labels import HEADS, Head, Labels
-from whylight.core.prompt import Prompt, read_prompt
-from whylight.models import promises
-from whylight.models.adapters import is_adapted, is_adapter, merged_copy, read_adapter
-from whylight.models.bundled_start import BUNDLED, BUNDLED_NAME
-from whylight.models.callable import CallableClassifier, TextFunction
-from whylight.models.chunked import ChunkedClassifier
-from whylight.models.devices import AUTO, CPU, check_placed, chosen_device, move
-from whylight.models.encoder import TransformerClassifier
-from whylight.models.folder import quoted
-from whylight.models.pipelines import is_pipeline, unpack
-from whylight.models.prompted import PromptedNetwork
-from whylight.models.reading import find_folder, read_model
+from whylight.core.labels import HEADS, Head
+from whylight.core.prompt import Prompt
+from whylight.models import carriers
+from whylight.models.asked import Asked
+from whylight.models.bundled_start import BUNDLED  # noqa: F401  known by this name
+from whylight.models.callable import TextFunction
+from whylight.models.image_loading import load_image_classifier, reads_images
+from whylight.models.runtimes import ENGINES, Engine
 from whylight.views.classifier import Classifier
+
+Recognises = Callable[[Any, Any, Asked], bool]
+Loads = Callable[[Any, Any, Asked], Classifier]
+"""A user's model, its tokenizer and what is asked of it -> whether it is of this kind, or the classifier."""
 
 
 def load(  # noqa: PLR0913  every argument is optional and named
-    model: str | Path | PreTrainedModel | TextFunction | None = None,
+    model: str | Path | PreTrainedModel | TextFunction | Endpoint | None = None,
     tokenizer: Any = None,  # noqa: ANN401  transformers' own type
     *,
     labels: Sequence[str] | None = None,
@@ -36,26 +39,35 @@ def load(  # noqa: PLR0913  every argument is optional and named
     device: str | None = None,
     allow_pickle: bool = False,
     identity: str | None = None,
+    accelerate: str | None = None,
 ) -> Classifier:
     """Load a classifier.
 
     Args:
         model: Folder or hub id of a sequence classifier, a loaded model (with `tokenizer`), a function
             `list[str] -> probabilities [texts, labels]` (with `labels`), or nothing for the bundled sentiment model.
+            A folder with an ONNX file and its tokenizer, or the file, is a classifier without gradients.
             A folder or model may be an adapter of peft (LoRA), which is merged into a copy of its base. A
-            text-classification pipeline of Hugging Face is read as its model and tokenizer.
-        tokenizer: The tokenizer of a loaded model.
+            text-classification pipeline of Hugging Face is read as its model and tokenizer. A `wl.Endpoint` (with
+            `prompt`) is a language model that answers over HTTP.
+        tokenizer: The tokenizer of a loaded model. Of a model of pictures, its image processor, or any function from a
+            picture of Pillow to its input `[3, height, width]`; `model` is then any network with logits, and needs
+            `labels`.
         labels: Names of the labels; needed for a callable, else they replace the model's own.
-        head: `softmax`, `sigmoid` (multi-label) or `binary` (one logit), where the model does not say.
+        head: `softmax`, `sigmoid` (multi-label), `binary` (one logit) or `regression` (values), where the model
+            does not say.
         mask_string: For a callable: what replaces a removed word under the remover `mask`.
         max_tokens: Read at most this many tokens at once, if the model could read more.
         prompt: How a causal language model is asked for a label: the name of a ready prompt (`sentiment`, `emotion`,
-            `nli`), a TOML file, or a `wl.Prompt`.
+            `nli`), a TOML file, or a `wl.Prompt`. One without answers (`question`) lets it write: what it writes, or a
+            text that `target=` names, is then explained.
         device: Where a model that is loaded here runs, e.g. `"cuda"`; `"auto"` is an accelerator if there is one, else
             the CPU, which is also the default. A model that you have placed yourself is never moved: another device
             than its own is refused.
         allow_pickle: Also load pickled weights (they can run code: only from a source that you trust).
         identity: For a callable: a name by which folders of results know it; give another when the function changes.
+        accelerate: `"openvino"` or `"onnx"`: answers come from a copy of the model that this package runs, faster than
+            torch on a CPU; gradients stay with torch. The copy is made once and held against the model.
 
     Returns:
         The classifier.
@@ -66,65 +78,49 @@ def load(  # noqa: PLR0913  every argument is optional and named
         >>> clf.labels.names
         ('negative', 'positive')
     """
+    asked = Asked(
+        labels=_listed_names(labels),
+        head=_known_head(head),
+        mask_string=mask_string,
+        max_tokens=max_tokens,
+        prompt=prompt,
+        device=device,
+        allow_pickle=allow_pickle,
+        identity=identity,
+        accelerate=_known_engine(accelerate),
+    )
+    plain = _unwrapped(model)
+    for recognises, loads in CARRIERS:
+        if recognises(plain, tokenizer, asked):
+            return loads(plain, tokenizer, asked)
+    raise ModelError(f"cannot explain a {type(plain).__name__}; give a folder, a hub id, a model or a callable.")
+
+
+CARRIERS: tuple[tuple[Recognises, Loads], ...] = (
+    (carriers.is_endpoint, carriers.load_endpoint),
+    (carriers.is_asked_by_a_prompt, carriers.load_prompted),
+    (reads_images, load_image_classifier),
+    (carriers.is_pipeline, carriers.load_pipeline),
+    (carriers.is_model, carriers.load_model),
+    (carriers.is_function, carriers.load_function),
+    (carriers.is_onnx, carriers.load_onnx),
+    (carriers.is_path, carriers.load_path),
+)
+"""Kinds of models, the more particular first."""
+
+
+def _known_head(head: Head | None) -> Head | None:
     if head is not None and head not in HEADS:
         raise unknown("head", head, HEADS)
-    names = _listed_names(labels)
-    model = _unwrapped(model)
-    if prompt is not None:
-        return _load_prompted(model, tokenizer, prompt, max_tokens=max_tokens, device=device, allow_pickle=allow_pickle)
-    if identity is not None and not _is_callable(model):
-        raise SettingError("identity= is the name of a callable; a model is known by its weights.")
-    if is_pipeline(model):
-        own = unpack(model, tokenizer)
-        head, max_tokens = head or own.head, max_tokens or own.max_tokens
-        return load(own.model, own.tokenizer, labels=names, head=head, max_tokens=max_tokens, device=device)
-    if isinstance(model, PreTrainedModel) or is_adapted(model):
-        check_placed(model, device)
-        plain, name = _given(model, tokenizer)
-        return _transformer(plain, tokenizer, identity=name, labels=names, head=head, max_tokens=max_tokens)
-    if callable(model):
-        _check_no_device(device)
-        return _callable(model, labels=names, head=head, mask_string=mask_string, identity=identity)
-    if not isinstance(model, str | Path | None):
-        raise ModelError(f"cannot explain a {type(model).__name__}; give a folder, a hub id, a model or a callable.")
-    path, place = str(BUNDLED) if model in (None, BUNDLED_NAME) else str(model), chosen_device(device or CPU)
-    loaded, its_tokenizer = _read_either(path, allow_pickle=allow_pickle)
-    move(loaded, place)
-    name = BUNDLED_NAME if path == str(BUNDLED) else path
-    return _transformer(
-        loaded, tokenizer or its_tokenizer, identity=name, labels=names, head=head, max_tokens=max_tokens
-    )
+    return head
 
 
-def _load_prompted(
-    model: Any,  # noqa: ANN401
-    tokenizer: Any,  # noqa: ANN401
-    prompt: str | Path | Prompt,
-    *,
-    max_tokens: int | None,
-    device: str | None,
-    allow_pickle: bool,
-) -> TransformerClassifier:
-    """Load a causal language model behind a prompt."""
-    asked = read_prompt(prompt)
-    if isinstance(model, PreTrainedModel) or is_adapted(model):
-        check_placed(model, device)
-        plain, name = _given(model, tokenizer)
-    elif isinstance(model, str | Path):
-        found = read_model(str(model), allow_pickle=allow_pickle, task="a language model")
-        if found.absent:
-            raise ModelError(f"{quoted(model)} is not a trained language model: its weights lack {found.absent[0]}.")
-        plain, tokenizer, name = found.model, tokenizer or found.tokenizer, str(model)
-        move(plain, chosen_device(device or CPU))
-    else:
-        raise ModelError("a prompt is for a causal language model: give a folder, a hub id, or model and tokenizer.")
-    promises.check_promises(plain, tokenizer, prompted=True)
-    limit = promises.limit(plain, tokenizer, max_tokens=max_tokens)
-    network = PromptedNetwork(plain, tokenizer, prompt=asked, limit=limit)
-    labels, name = Labels(tuple(asked.answers)), f"{name} asked by '{asked.name}'"
-    classifier = TransformerClassifier(plain, tokenizer, labels=labels, identity=name, limit=limit, network=network)
-    promises.try_out(classifier)
-    return classifier
+def _known_engine(name: str | None) -> Engine | None:
+    """Return the package that a name stands for, or raise the error that lists them."""
+    found = next((engine for engine in ENGINES if engine == name), None)
+    if name is not None and found is None:
+        raise unknown("package to accelerate with", name, ENGINES)
+    return found
 
 
 def _listed_names(labels: Iterable[object] | None) -> tuple[str, ...] | None:
@@ -134,87 +130,9 @@ def _listed_names(labels: Iterable[object] | None) -> tuple[str, ...] | None:
     return None if labels is None else tuple(str(label) for label in labels)
 
 
-def _given(model: Any, tokenizer: Any) -> tuple[Any, str]:  # noqa: ANN401  transformers' or peft's own
-    """Return the plain model that a user's object stands for, and what to call it."""
-    if tokenizer is None:
-        raise ModelError("a loaded model needs its tokenizer: wl.load(model, tokenizer).")
-    identity = getattr(model.config, "_name_or_path", "") or type(model).__name__
-    if not is_adapted(model):
-        return model, identity
-    return merged_copy(model, tokenizer), f"{identity} with adapter {', '.join(model.active_adapters)}"
-
-
-def _check_no_device(device: str | None) -> None:
-    if device not in (None, AUTO):
-        raise SettingError("device= is for a model; a callable runs where it runs.")
-
-
 def _unwrapped(model: object) -> object:
     """Return the model inside what torch wraps around one: compiled, or spread over devices."""
     parallel = (nn.DataParallel, nn.parallel.DistributedDataParallel)
     while isinstance(model, nn.Module) and (isinstance(model, parallel) or hasattr(model, "_orig_mod")):
         model = model.module if isinstance(model, parallel) else model._orig_mod  # noqa: SLF001  its only name
     return model
-
-
-def _is_callable(model: object) -> bool:
-    return (
-        callable(model) and not isinstance(model, PreTrainedModel) and not is_adapted(model) and not is_pipeline(model)
-    )
-
-
-def _callable(
-    function: TextFunction,
-    *,
-    labels: Sequence[str] | None,
-    head: Head | None,
-    mask_string: str | None,
-    identity: str | None,
-) -> CallableClassifier:
-    if not labels:
-        if isinstance(function, nn.Module):
-            raise ModelError(
-                f"a '{type(function).__name__}' is no classifier of transformers; wrap it in a function from texts to "
-                "probabilities, and pass labels=[...]."
-            )
-        raise ModelError("a callable needs the names of its columns: wl.load(function, labels=['negative', ...]).")
-    if head == "binary":
-        raise SettingError("a callable returns one column per label; use head='softmax' or head='sigmoid'.")
-    name = getattr(function, "__qualname__", type(function).__name__)
-    return CallableClassifier(
-        function,
-        labels=Labels(tuple(labels), head or "softmax"),
-        identity=f"callable:{name}" if identity is None else identity,
-        mask_string=mask_string,
-        named=identity is not None,
-    )
-
-
-def _read_either(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
-    """Read a whole model, or an adapter with its base."""
-    folder = find_folder(path)
-    if folder is not None and is_adapter(folder):
-        return read_adapter(folder)
-    found = read_model(path, allow_pickle=allow_pickle)
-    if found.absent:
-        lacking = ", ".join(found.absent[:3])
-        raise ModelError(f"{quoted(path)} is not a trained classifier: its weights lack {lacking}.")
-    return found.model, found.tokenizer
-
-
-def _transformer(
-    model: Any,  # noqa: ANN401
-    tokenizer: Any,  # noqa: ANN401
-    *,
-    identity: str,
-    labels: Sequence[str] | None,
-    head: Head | None,
-    max_tokens: int | None,
-) -> TransformerClassifier | ChunkedClassifier:
-    promises.check_promises(model, tokenizer)
-    limit = promises.limit(model, tokenizer, max_tokens=max_tokens)
-    kind = ChunkedClassifier if promises.is_chunked(model) else TransformerClassifier
-    own = promises.labels(model.config, names=labels, head=head)
-    classifier = kind(model, tokenizer, labels=own, identity=identity, limit=limit)
-    promises.try_out(classifier)
-    return classifier

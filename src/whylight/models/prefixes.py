@@ -55,10 +55,16 @@ class Root:
 
 
 class Prefixes:
-    """The rows that were read last."""
+    """The rows that were read last.
+
+    Attributes:
+        proven: Whether reused states have given the answer of a plain pass.
+        usable: Whether none have given another.
+    """
 
     def __init__(self) -> None:
         self._roots: list[Root] = []
+        self.proven, self.usable = False, True
 
     def longest(self, rows: TokenBatch) -> tuple[Root | None, Ints]:
         """Return the kept row that the rows have most in common with, and how much each has."""

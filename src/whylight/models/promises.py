@@ -32,11 +32,7 @@ def check_promises(model: Any, tokenizer: Any, *, prompted: bool = False) -> Non
         tokenizer: Its tokenizer.
         prompted: Whether it is a language model that is asked by a prompt.
     """
-    if not getattr(tokenizer, "is_fast", False):
-        raise ModelError(
-            f"the tokenizer '{type(tokenizer).__name__}' does not say where tokens stand in the text; use a fast one, "
-            "e.g. AutoTokenizer.from_pretrained(..., use_fast=True)."
-        )
+    check_tokenizer(tokenizer)
     _check_task(model, prompted=prompted)
     parameters = list(model.parameters())
     if any(parameter.is_meta for parameter in parameters):
@@ -52,6 +48,15 @@ def check_promises(model: Any, tokenizer: Any, *, prompted: bool = False) -> Non
         raise ModelError(
             f"the tokenizer has token ids up to {highest}, and the model has embeddings up to {rows - 1}; "
             "use the model's own tokenizer, or model.resize_token_embeddings(len(tokenizer))."
+        )
+
+
+def check_tokenizer(tokenizer: Any) -> None:  # noqa: ANN401
+    """Refuse a tokenizer that does not say where its tokens stand."""
+    if not getattr(tokenizer, "is_fast", False):
+        raise ModelError(
+            f"the tokenizer '{type(tokenizer).__name__}' does not say where tokens stand in the text; use a fast one, "
+            "e.g. AutoTokenizer.from_pretrained(..., use_fast=True)."
         )
 
 
@@ -149,9 +154,12 @@ def descriptions(config: Any, names: Sequence[str]) -> tuple[str | None, ...]:  
 
 def _head(config: Any) -> Head:  # noqa: ANN401
     if config.problem_type == "regression":
-        raise ModelError("this is a regression model; whylight explains classifiers.")
+        return "regression"
     if config.num_labels == 1:
-        raise ModelError("one logit may be a regression or a yes/no score; if it is the latter, pass head='binary'.")
+        raise ModelError(
+            "one logit may be a yes/no score or a value; pass head='binary' if it is the former, head='regression' if "
+            "it is the latter."
+        )
     return "sigmoid" if config.problem_type == "multi_label_classification" else "softmax"
 
 

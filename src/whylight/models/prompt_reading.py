@@ -15,7 +15,7 @@ import numpy as np
 
 from whylight.core.arrays import Ints
 from whylight.core.errors import InputError, ModelError, SettingError
-from whylight.core.prompt import Piece, Prompt
+from whylight.core.prompt import PARTS, Piece, Prompt, between, without_end
 from whylight.core.text import Text
 from whylight.models.folder import is_failure, reason
 from whylight.models.slots import Offsets, Reading, Slot, layout
@@ -24,6 +24,8 @@ from whylight.views.tokens import NO_FEATURE
 
 MARK = "\ue000{}\ue001"
 """Stands for a text while a chat template is filled in; these characters belong to no language."""
+ANSWER, QUESTION = 8, 9
+"""Stand for an answer and a question there."""
 Token = tuple[int, int, tuple[int, int]]
 """The text that a token is of (or -1), its id, and where in the text it stands."""
 
@@ -54,19 +56,12 @@ class PromptReader:
         self._tokenizer, self.prompt = tokenizer, prompt
         self._controls = _control_tokens(tokenizer)
         pieces = _in_chat(tokenizer, prompt) if prompt.chat else prompt.pieces
-        end = pieces[-1] if isinstance(pieces[-1], str) else ""
-        # blanks at the end belong to the answer: most vocabularies hold " positive" as one token
-        self._blank = end[len(end.rstrip(" ")) :]
-        kept = end[: len(end) - len(self._blank)]
-        self.pieces: tuple[Piece, ...] = (*pieces[:-1], kept) if end else pieces
+        self.pieces, self._blank = without_end(pieces)
+        kept = end if isinstance(end := self.pieces[-1], str) else ""
         # a chat template holds its own first token; elsewhere a slot that is a text's has no ids
         self._start: list[int] = [] if prompt.chat else layout(tokenizer, pair=False)[0].ids.tolist()
-        self.answers = self._read_answers(kept)
-
-    @property
-    def longest_answer(self) -> int:
-        """Tokens of the longest answer."""
-        return max(map(len, self.answers.values()))
+        self._tail = self._controls.split(kept)[-1] if self._controls else kept
+        self.answers = self._checked({label: self.behind(answer) for label, answer in prompt.answers.items()})
 
     def read(self, example: Text) -> Reading:
         """Read a text, or a pair, in its prompt."""
@@ -79,7 +74,7 @@ class PromptReader:
         for stretch in self._stretches(example):
             tokens += [stretch] if isinstance(stretch, tuple) else self._cut(stretch)
         slots: list[Slot] = []
-        parts: list[tuple[list[int], Offsets]] = [([], []) for _ in example.parts]
+        parts: list[tuple[list[int], Offsets]] = [([], []) for _ in example.parts[: len(self.prompt.features)]]
         for part, group in groupby(tokens, key=lambda token: token[0]):
             own = list(group)
             ids = [one for _, one, _ in own]
@@ -92,12 +87,27 @@ class PromptReader:
         """Return the prompt about a text, or about two, as it is read."""
         return "".join(texts[piece] if isinstance(piece, int) else piece for piece in self.pieces)
 
+    def around_question(self, begin: str) -> tuple[str, str]:
+        """Return what stands between an answer in a chat and a question about it, and what stands behind that.
+
+        Args:
+            begin: What the reply begins with.
+        """
+        content = "".join(MARK.format(piece) if isinstance(piece, int) else piece for piece in self.prompt.pieces)
+        said = [("user", content), ("assistant", MARK.format(ANSWER)), ("user", MARK.format(QUESTION))]
+        whole = _filled_in(self._tokenizer, [{"role": role, "content": words} for role, words in said])
+        found = re.search(MARK.format(ANSWER) + "(.*)" + MARK.format(QUESTION) + "(.*)", whole, re.DOTALL)
+        if found is None:
+            raise ModelError("the chat template of the model shows no dialogue; set chat = false in the prompt.")
+        return found[1], found[2] + begin
+
     def _stretches(self, example: Text) -> Iterator[_Stretch | Token]:
         """Yield control tokens, and the words between them."""
         current = _Stretch()
         for piece in self.pieces:
             if isinstance(piece, int):
-                current.add(example.parts[piece], piece)
+                explained = PARTS[piece] in self.prompt.features
+                current.add(example.parts[piece], piece if explained else NO_FEATURE)
                 continue
             for words in self._controls.split(piece) if self._controls else [piece]:
                 if self._controls is None or not self._controls.fullmatch(words):
@@ -122,24 +132,22 @@ class PromptReader:
             ((part, first, last),) = inside
             yield part, one, (max(start, first) - first, min(end, last) - first)
 
-    def _read_answers(self, end: str) -> dict[str, Ints]:
-        """Return the tokens of each answer, as they are behind the end of the prompt."""
-        tail = self._controls.split(end)[-1] if self._controls else end
+    def behind(self, answer: str) -> Ints:
+        """Return the tokens of an answer, as they are behind the end of the prompt."""
+        if not answer.strip():
+            raise SettingError("a text that is to be explained as an answer is empty.")
+        tail = self._tail
         before = tokens_of(self._tokenizer, tail)[0] if tail else []
-        found: dict[str, Ints] = {}
-        for label, answer in self.prompt.answers.items():
-            missing = not self.prompt.chat and not tail.endswith(("\n", "\t")) and not answer[0].isspace()
-            joint = self._blank or (" " if missing else "")
-            ids = tokens_of(self._tokenizer, tail + joint + answer)[0]
-            if ids[: len(before)] != before:
-                raise SettingError(
-                    f"the answer '{answer}' runs together with the end of the prompt '{self.prompt.name}' into one "
-                    "token; end the template with a colon, a blank or a new line."
-                )
-            if not ids[len(before) :]:
-                raise SettingError(f"the tokenizer leaves nothing of the answer '{answer}' of the label '{label}'.")
-            found[label] = np.asarray(ids[len(before) :], dtype=np.int64)
-        return self._checked(found)
+        joint = between(self.prompt, tail, self._blank, answer)
+        ids = tokens_of(self._tokenizer, tail + joint + answer)[0]
+        if ids[: len(before)] != before:
+            raise SettingError(
+                f"the answer '{answer}' runs together with the end of the prompt '{self.prompt.name}' into one "
+                "token; end the template with a colon, a blank or a new line."
+            )
+        if not ids[len(before) :]:
+            raise SettingError(f"the tokenizer leaves nothing of the answer '{answer}'.")
+        return np.asarray(ids[len(before) :], dtype=np.int64)
 
     def _checked(self, answers: dict[str, Ints]) -> dict[str, Ints]:
         """Refuse two labels that could not be told apart."""
@@ -170,15 +178,19 @@ def _in_chat(tokenizer: Any, prompt: Prompt) -> tuple[Piece, ...]:  # noqa: ANN4
             "set chat = false in the prompt."
         )
     content = "".join(MARK.format(piece) if isinstance(piece, int) else piece for piece in prompt.pieces)
-    message = [{"role": "user", "content": content}]
-    try:
-        whole = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
-    except BaseException as error:
-        if not is_failure(error):
-            raise
-        raise ModelError(f"the chat template of the model cannot be filled in: {reason(error)}") from error
+    whole = _filled_in(tokenizer, [{"role": "user", "content": content}])
     parts = re.split(MARK.format("(\\d)"), whole)
     found = tuple(int(part) if number % 2 else part for number, part in enumerate(parts))
     if sum(isinstance(one, int) for one in found) != sum(isinstance(one, int) for one in prompt.pieces):
         raise ModelError("the chat template of the model does not show the message; set chat = false in the prompt.")
     return tuple(piece for piece in found if piece != "")
+
+
+def _filled_in(tokenizer: Any, messages: list[dict[str, str]]) -> str:  # noqa: ANN401  transformers' own type
+    """Return messages in the model's own chat template, ready for its reply."""
+    try:
+        return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        raise ModelError(f"the chat template of the model cannot be filled in: {reason(error)}") from error

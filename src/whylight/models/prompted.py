@@ -26,7 +26,7 @@ from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import ModelError, SettingError
 from whylight.core.identity import digest
 from whylight.core.labels import Head, Labels
-from whylight.core.prompt import Prompt
+from whylight.core.prompt import PARTS, Prompt
 from whylight.core.text import Text
 from whylight.models import tokenised
 from whylight.models.holding import held
@@ -58,29 +58,41 @@ class PromptedNetwork(TokenNetwork):
         self.prompt = prompt
         with held(tokenizer):
             self.reader = PromptReader(tokenizer, prompt)
-        self._answers = list(self.reader.answers.values())
+            self.answers = self._read_answers()
+        self.whole = limit
         self.costs = self._unread
-        self._prefixes: Prefixes | None = Prefixes()
-        self._proven = False
+        self._prefixes = Prefixes()
         self._without_content: Tensor | None = None
-        super().__init__(model, tokenizer, limit=limit - self.reader.longest_answer + 1)
+        super().__init__(model, tokenizer, limit=limit - self._reserved + 1)
         self.computed = 0
+
+    def _read_answers(self) -> list[Ints]:
+        """Return the tokens of each answer, one per label."""
+        return list(self.reader.answers.values())
+
+    @property
+    def _reserved(self) -> int:
+        """Tokens of the longest answer, whose last one is never read."""
+        return max(map(len, self.answers))
 
     @property
     def continues(self) -> bool:
         """Whether an answer has several tokens."""
-        return self.reader.longest_answer > 1
+        return max(map(len, self.answers)) > 1
+
+    @property
+    def normalised(self) -> bool:
+        """Whether a score is a log-probability among all tokens, and not a logit."""
+        return self.continues
 
     def with_model(self, model: Any) -> "PromptedNetwork":  # noqa: ANN401
         """Return the same network on another model of the same shape."""
-        limit = self.limit + self.reader.longest_answer - 1
-        return PromptedNetwork(model, self.tokenizer, prompt=self.prompt, limit=limit)
+        return type(self)(model, self.tokenizer, prompt=self.prompt, limit=self.whole)
 
     def encode(self, example: Text, *, unit: Unit, long: Long) -> Encoded:
         """Cut an example into features and windows, each inside the prompt."""
         self._without_content = None  # the model may have been trained on since the last text
-        if self._prefixes is not None:
-            self._prefixes.forget()
+        self._prefixes.forget()
         with held(self.tokenizer):
             return tokenised.encode(
                 self.tokenizer,
@@ -105,20 +117,21 @@ class PromptedNetwork(TokenNetwork):
 
     def label_logits(self, rows: TokenBatch, *, head: Head, identity: str) -> Floats:
         """Run one batch without gradient; what rows begin with alike is read once."""
-        if self._prefixes is None or rows.zeroed is not None:
+        if not self._prefixes.usable or rows.zeroed is not None:
             return super().label_logits(rows, head=head, identity=identity)
         with held(self.model):
-            values = self._reused(rows, self._prefixes).double().cpu().numpy()
+            values = self._reused(rows).double().cpu().numpy()
         if not np.isfinite(values).all():
             raise ModelError(f"the model '{identity}' returned a logit that is not a finite number.")
         return np.asarray(values)
 
     def _unread(self, rows: TokenBatch) -> Ints:
-        """Return how many tokens of each row have to be read."""
-        if self._prefixes is None or rows.zeroed is not None:
-            return rows.lengths
+        """Return how many tokens of each row have to be read, its answers included."""
+        answers = sum(map(len, self.answers)) - len(self.answers)
+        if not self._prefixes.usable or rows.zeroed is not None:
+            return rows.lengths + answers
         _, shared = self._prefixes.longest(rows)
-        return rows.lengths - shared
+        return rows.lengths - shared + answers
 
     def example(self, text: str) -> Text:
         """Return an input that it reads, with a text in it."""
@@ -126,13 +139,9 @@ class PromptedNetwork(TokenNetwork):
 
     def plain_inputs(self, example: Text, window: TokenWindow) -> Mapping[str, Tensor]:
         """Return the ids of a prompt about a text, as the tokenizer gives them for the whole of it."""
-        whole = self.reader.written(*example.parts)
-        with held(self.tokenizer):
-            ids = self.tokenizer(whole, add_special_tokens=not self.prompt.chat)["input_ids"]
-        chosen = np.asarray(
-            ids if len(ids) == len(window.ids) else window.ids
-        )  # of a text that is too long, what is left
-        return {"input_ids": torch.as_tensor(chosen, device=self.model.device)[None]}
+        ids = self._written_ids(*example.parts)
+        left = torch.as_tensor(window.ids, device=ids.device)  # of a text that is too long
+        return {"input_ids": (ids if len(ids) == len(left) else left)[None]}
 
     def plain_logits(self, inputs: Mapping[str, Tensor]) -> Tensor:
         """Return the scores of labels, `[1, labels]`, by one plain call of the model per label."""
@@ -141,17 +150,18 @@ class PromptedNetwork(TokenNetwork):
     def _plain_scores(self, ids: Tensor) -> Tensor:
         """Return the scores of labels behind a row of ids, `[labels]`, before calibration."""
         found = []
-        for answer in self._answers:
+        for answer in self.answers:
             own = torch.as_tensor(answer, device=ids.device)
             logits = self.model(input_ids=torch.cat([ids, own])[None]).logits[0, -len(own) - 1 : -1]
-            values = (logits.float().log_softmax(-1) if self.continues else logits)[range(len(own)), own]
+            values = (logits.float().log_softmax(-1) if self.normalised else logits)[range(len(own)), own]
             found.append(values.sum() if self.prompt.scoring == "sum" else values.mean())
         return torch.stack(found)
 
     def contents(self, labels: Labels) -> dict[str, str]:
         """Return hashes of weights, configuration, tokenizer and prompt, and of how the model is asked."""
-        answers = [" ".join(map(str, ids.tolist())) for ids in self._answers]
-        asked = [self.prompt.scoring, self.prompt.calibration, self.replacements["neutral"]]
+        answers = [" ".join(map(str, ids.tolist())) for ids in self.answers]
+        asked: list[str | int] = [self.prompt.scoring, self.prompt.calibration, self.replacements["neutral"]]
+        asked += [] if self.prompt.features == PARTS else list(self.prompt.features)
         return {**super().contents(labels), "prompt": digest([*self.reader.pieces, *answers, *asked])}
 
     @property
@@ -185,21 +195,21 @@ class PromptedNetwork(TokenNetwork):
         logits = output.logits
         kept = torch.unique(places) if "logits_to_keep" in self._accepted else torch.arange(logits.shape[1])
         last = logits[torch.arange(len(logits)), torch.searchsorted(kept.to(places.device), places)]  # [rows, tokens]
-        first = torch.as_tensor([int(answer[0]) for answer in self._answers], device=last.device)
-        total: Tensor = last[:, first]
+        first = torch.as_tensor([int(answer[0]) for answer in self.answers], device=last.device)
+        total: Tensor = (last.float().log_softmax(-1) if self.normalised else last)[:, first]
         if self.continues:
-            total = last.float().log_softmax(-1)[:, first] + self._continued(output.past_key_values, rows)
+            total = total + self._continued(output.past_key_values, rows)
         if self.continues and self.prompt.scoring == "mean":
-            total = total / torch.as_tensor([len(answer) for answer in self._answers], device=total.device)
+            total = total / torch.as_tensor([len(answer) for answer in self.answers], device=total.device)
         return total - self._offsets
 
     def _continued(self, cache: Any, rows: TokenBatch) -> Tensor:  # noqa: ANN401  transformers' own type
         """Return the log-probability of what follows the first token of each answer, `[rows, labels]`."""
-        device, count = self.model.device, len(self._answers)
-        width = self.reader.longest_answer - 1
+        device, count = self.model.device, len(self.answers)
+        width = max(map(len, self.answers)) - 1
         ids, wanted = (np.zeros((count, width), dtype=np.int64) for _ in range(2))
         real = np.zeros((count, width), dtype=bool)
-        for row, answer in enumerate(self._answers):
+        for row, answer in enumerate(self.answers):
             more = len(answer) - 1
             ids[row, :more], wanted[row, :more], real[row, :more] = answer[:-1], answer[1:], True
         lengths = torch.as_tensor(rows.lengths, device=device)
@@ -208,7 +218,8 @@ class PromptedNetwork(TokenNetwork):
         options: dict[str, Tensor] = {}
         if "position_ids" in self._accepted:
             options["position_ids"] = lengths.repeat_interleave(count)[:, None] + torch.arange(width, device=device)
-        cache.batch_repeat_interleave(count)
+        if count > 1:
+            cache.batch_repeat_interleave(count)
         self.computed += len(rows) * int(real.sum())
         output = self.model(
             input_ids=torch.as_tensor(ids, device=device).repeat(len(rows), 1),
@@ -226,23 +237,24 @@ class PromptedNetwork(TokenNetwork):
     def _offsets(self) -> Tensor:
         """What the prompt says of texts without content, `[labels]`; found out anew for each text."""
         if self.prompt.calibration == "none":
-            return torch.zeros(len(self._answers), device=self.model.device)
+            return torch.zeros(len(self.answers), device=self.model.device)
         with held(self.model):
             if self._without_content is None:
                 with unchanged(self.model), torch.no_grad():
-                    shares = [self._plain_scores(self._written_ids(words)).softmax(-1) for words in CONTENT_FREE]
+                    shares = [self._plain_scores(self._written_ids(one, one)).softmax(-1) for one in CONTENT_FREE]
                 self._without_content = torch.stack(shares).mean(0).log()
             return self._without_content
 
-    def _written_ids(self, words: str) -> Tensor:
-        """Return the ids of the prompt about some words, as the tokenizer gives them for the whole of it."""
+    def _written_ids(self, *texts: str) -> Tensor:
+        """Return the ids of the prompt about a text, or two, as the tokenizer gives them for the whole of it."""
         with held(self.tokenizer):
-            whole = self.reader.written(words, words)
+            whole = self.reader.written(*texts)
             ids = self.tokenizer(whole, add_special_tokens=not self.prompt.chat)["input_ids"]
         return torch.as_tensor(ids, device=self.model.device)
 
-    def _reused(self, rows: TokenBatch, prefixes: Prefixes) -> Tensor:
+    def _reused(self, rows: TokenBatch) -> Tensor:
         """Return the scores of labels; rows are read from where they differ from one that was read before."""
+        prefixes = self._prefixes
         root, shared = prefixes.longest(rows)
         common = common_prefix(rows)
         if len(rows) > 1 and common >= max(LEAST, int(shared.min()) + LEAST):
@@ -252,12 +264,12 @@ class PromptedNetwork(TokenNetwork):
         if root is None or length < LEAST:
             root, length = None, 0
         values = self._from(root, length, rows, prefixes)
-        if root is not None and not self._proven:
+        if root is not None and not prefixes.proven:
             plain = self.forward(rows.take([0])).logits
             if not torch.allclose(values[:1], plain, rtol=TOLERANCE, atol=TOLERANCE):
-                self._prefixes = None
+                prefixes.usable = False
                 return torch.cat([self.forward(rows.take([row])).logits for row in range(len(rows))])
-            self._proven = True
+            prefixes.proven = True
         return values
 
     def _read_on(self, row: TokenBatch, prefixes: Prefixes) -> None:

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoImageProcessor,
+    AutoModelForCausalLM,
+    AutoModelForImageClassification,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+)
 from transformers.utils import cached_file
 
 from whylight.core.errors import ModelError, WhylightError
@@ -37,15 +44,17 @@ from whylight.models.quiet import quiet
 
 SLACK = 1_000_000
 """Numbers that a model may have beyond those that its weights hold: positions and other buffers."""
-_loading = threading.RLock()
+LOADING = threading.RLock()
 """Loaders change global settings of torch and transformers; two at once would meet each other's."""
 
 
-Task = Literal["a text classifier", "a language model"]
+Task = Literal["a text classifier", "a language model", "an image classifier"]
 LOADERS: dict[Task, Any] = {
     "a text classifier": AutoModelForSequenceClassification,
     "a language model": AutoModelForCausalLM,
+    "an image classifier": AutoModelForImageClassification,
 }
+IMAGES: Task = "an image classifier"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +63,7 @@ class Read:
 
     Attributes:
         model: The model.
-        tokenizer: Its tokenizer.
+        tokenizer: Its tokenizer; of a classifier of pictures, its processor.
         absent: Parameters that the weights do not fill.
     """
 
@@ -96,11 +105,11 @@ def read_model(
     """
     folder = existing(path)
     options: dict[str, Any] = {"local_files_only": local_files_only, "trust_remote_code": False}
-    any_task = task != "a text classifier"
+    any_task, needs_tokenizer = task != "a text classifier", tokenizer is None and task != IMAGES
     if folder is None:
         _check_hub(path, local_files_only=local_files_only)
     else:
-        check_folder(folder, allow_pickle=allow_pickle, needs_tokenizer=tokenizer is None, any_task=any_task)
+        check_folder(folder, allow_pickle=allow_pickle, needs_tokenizer=needs_tokenizer, any_task=any_task)
     networks.register()
     with loading(path, task):
         config = AutoConfig.from_pretrained(path, **options)
@@ -117,7 +126,8 @@ def read_model(
             ignore_mismatched_sizes=True,  # reported below in our own words
             **options,
         )
-        words = AutoTokenizer.from_pretrained(str(tokenizer or path), **options)
+        preparer = AutoImageProcessor if task == IMAGES else AutoTokenizer
+        words = preparer.from_pretrained(str(tokenizer or path), **options)
     mismatched = (key if isinstance(key, str) else key[0] for key in report["mismatched_keys"])
     return Read(model, words, tuple(sorted({*report["missing_keys"], *mismatched})))
 
@@ -127,7 +137,7 @@ def loading(path: object, kind: str = "a text classifier") -> Iterator[None]:
     """Load one model at a time, quietly; whatever the loaders raise is about what the user named."""
     try:
         # parameters that are made in inference mode could not be differentiated
-        with taken(_loading), quiet(), torch.inference_mode(mode=False):
+        with taken(LOADING), quiet(), torch.inference_mode(mode=False):
             yield
     except WhylightError:
         raise

@@ -62,7 +62,13 @@ class TokenNetwork:
     @property
     def removers(self) -> tuple[str, ...]:
         """The removers that work on its windows, default first."""
-        return available(TokenWindow, self.replacements)
+        return available(TokenWindow, (*self.replacements, "zero"))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model runs."""
+        device: torch.device = self.model.device
+        return device
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -83,29 +89,39 @@ class TokenNetwork:
                 self.tokenizer, example, unit=unit, long=long, limit=self.limit, replacements=self.replacements
             )
 
-    def forward(self, rows: TokenBatch, **options: bool | Tensor) -> Any:  # noqa: ANN401  a transformers output
+    def forward(self, rows: TokenBatch, **options: Any) -> Any:  # noqa: ANN401  a transformers output
         """Run one batch; who calls says whether there are gradients.
 
         Args:
             rows: The batch.
             **options: What the model is asked for besides, e.g. `output_attentions=True`.
         """
-        device = self.model.device
-        lengths = torch.as_tensor(rows.lengths, device=device)
-        ids = torch.as_tensor(np.ascontiguousarray(rows.ids), device=device)
-        mask = torch.arange(ids.shape[1], device=device) < lengths[:, None]
-        if self.takes_types:
-            options["token_type_ids"] = torch.as_tensor(np.ascontiguousarray(rows.types), device=device)
         if "use_cache" in self._accepted:
             options.setdefault("use_cache", False)
+        ids = torch.as_tensor(np.ascontiguousarray(rows.ids), device=self.model.device)
+        with padding_token(self.model, ids, self.tokenizer.pad_token_id) as pad:
+            return self.model(**self.inputs(rows, pad=pad), **options)
+
+    def inputs(self, rows: TokenBatch, *, pad: int) -> dict[str, Tensor]:
+        """Return what the model is given for one batch, by name.
+
+        Args:
+            rows: The batch.
+            pad: The id that stands behind the ends of rows.
+        """
+        device = self.model.device
+        ids = torch.as_tensor(np.ascontiguousarray(rows.ids), device=device)
+        mask = torch.arange(ids.shape[1], device=device) < torch.as_tensor(rows.lengths, device=device)[:, None]
+        given = {"input_ids": ids.masked_fill(~mask, pad)}
+        if "attention_mask" in self._accepted:
+            given["attention_mask"] = mask.long()
+        if self.takes_types:
+            given["token_type_ids"] = torch.as_tensor(np.ascontiguousarray(rows.types), device=device)
         if self._first_position is not None:
             # told to find them itself, the model would skip a number at each pad token that stands for a word
             numbers = torch.arange(ids.shape[1], device=device) + self._first_position
-            options["position_ids"] = numbers.where(mask, self._first_position - 1)
-        if "attention_mask" in self._accepted:
-            options["attention_mask"] = mask.long()
-        with padding_token(self.model, ids, self.tokenizer.pad_token_id) as pad:
-            return self.model(input_ids=ids.masked_fill(~mask, pad), **options)
+            given["position_ids"] = numbers.where(mask, self._first_position - 1)
+        return given
 
     def example(self, text: str) -> Text:
         """Return an input that it reads, with a text in it."""

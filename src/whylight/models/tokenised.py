@@ -88,7 +88,7 @@ def encode(  # noqa: PLR0913  one keyword per fact of the model
     check_text(example)
     parts: list[TextTokens] = []
     spans: list[Span] = []
-    for number in range(len(example.parts)):
+    for number in range(len(example.parts if reading is None else reading.parts)):
         own = None if reading is None else reading.parts[number]
         part, offsets = _part(tokenizer, example, number, unit=unit, first=len(spans), tokens=own)
         parts.append(part)

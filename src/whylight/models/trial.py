@@ -22,7 +22,9 @@ from torch import Tensor, nn
 from whylight.core.arrays import Floats
 from whylight.core.encoded import Encoded
 from whylight.core.errors import WhylightError
+from whylight.core.inputs import Input
 from whylight.core.labels import Target
+from whylight.core.text import Text
 from whylight.models import heads
 from whylight.models.batching import Company, out_of_memory
 from whylight.models.token_network import TokenNetwork
@@ -67,12 +69,16 @@ class OnTokens(Classifier, Protocol):
 
     network: TokenNetwork
 
-    def gradient_view(self, segment: Encoded, request: Request) -> GradientView:
-        """Look at one window as a function of its word embeddings."""
-        ...
-
     def batch_logits(self, rows: TokenBatch) -> Floats:
         """Run one batch without gradient."""
+        ...
+
+
+class OnGradients(OnTokens, Protocol):
+    """A classifier on a network that can be differentiated."""
+
+    def gradient_view(self, segment: Encoded, request: Request) -> GradientView:
+        """Look at one window as a function of its word embeddings."""
         ...
 
 
@@ -101,6 +107,12 @@ class Findings:
         return company(self._classifier)
 
 
+def example_of(classifier: Classifier, text: str) -> Input:
+    """Return an input to try things on: with a text in it, of as many texts as a classifier reads, or a picture."""
+    maker = getattr(classifier, "network", classifier)
+    return maker.example(text) if hasattr(maker, "example") else Text(text)
+
+
 def trial_game(classifier: OnTokens) -> str | None:
     """Return what is wrong with the game of a classifier, or None."""
     for text in TEXTS:
@@ -123,7 +135,8 @@ def gradient(classifier: OnTokens) -> str | None:
         encoded = _encoded(classifier, text)
         if not _agrees_with_itself(classifier, _inputs(classifier, encoded, text)):
             return None
-        view = classifier.gradient_view(encoded, request)
+        view = classifier.offers[GradientView](encoded, request)
+        assert isinstance(view, GradientView)  # noqa: S101  by the type that it is offered by
         scores = _scores(view, [view.inputs, view.baseline()])
         expected = _expected(classifier, view, encoded, text)
         if not _alike(classifier, scores[: len(expected)], expected):

@@ -8,7 +8,7 @@ from whylight.core.errors import SettingError
 from whylight.core.registry import REMOVERS, Spec
 from whylight.views.batch import Removal
 
-PREFERRED = ("neutral", "mask", "unk", "delete", "pad", "zero")
+PREFERRED = ("neutral", "mask", "unk", "delete", "pad", "zero", "blur", "mean", "black", "white", "noise")
 """The first of these that works on a model is its default; removers of others come after them."""
 
 

@@ -8,8 +8,8 @@ from whylight.views.batch import Variants
 from whylight.views.tokens import TokenWindow
 
 
-@remover()
+@remover(replacement="zero")
 def zero(window: TokenWindow, keep: Bools) -> Variants:
-    """Give removed words a word embedding of 0."""
+    """Give removed words a word embedding of 0, in models whose embeddings can be reached."""
     kept = window.kept(keep)
     return Variants(window.rows(np.broadcast_to(window.ids, kept.shape), zeroed=~kept))

@@ -11,7 +11,7 @@ from whylight.core.explanation import Explanation
 from whylight.core.identity import digest
 from whylight.report.drawn import asked_targets, drawn_targets, left_out
 from whylight.report.label_index import LabelIndex, label_index, whole_input
-from whylight.report.numbers import Decision, decision, percentage
+from whylight.report.numbers import Decision, answered, decided
 from whylight.report.renderers import Manner, Noun, renderer_of
 from whylight.report.rows import AnswerRow, answer_row
 from whylight.report.stacks import pictures, stacked
@@ -64,7 +64,7 @@ class Card:
     label: str
     description: str
     probability: str
-    percent: float
+    percent: float | None
     sections: tuple[Section, ...]
     notes: tuple[str, ...]
     receipts: tuple[Receipt, ...]
@@ -103,8 +103,8 @@ def _card(group: list[Explanation], evidence: int) -> Card:
         model=first.provenance.model,
         label=prediction.label,
         description=described.get(prediction.index, ""),
-        probability=percentage(prediction.probability),
-        percent=round(100 * prediction.probability, 1),
+        probability=answered(prediction, prediction.index),
+        percent=None if prediction.probability is None else round(100 * prediction.probability, 1),
         sections=tuple(sections),
         notes=(*_notes(group, captions), *left_out(group, once=once)),
         receipts=tuple(_receipt(one, caption) for one, caption in zip(group, captions, strict=True)),
@@ -137,7 +137,7 @@ def _sections(group: list[Explanation], captions: list[str], *, once: bool) -> l
     targets = drawn_targets(group, once=once)
     alone, answer = len(targets) == 1, group[0].prediction
     pairs, layers = list(zip(group, captions, strict=True)), stacked(group)
-    decisions = {target: decision(answer.probabilities[target.index], answer.threshold) for target in targets}
+    decisions = {target: decided(answer, target.index) for target in targets}
     sections = []
     for target in targets:
         asked = [pair for pair in pairs if target in pair[0].targets and (alone or pair[0].provenance.class_specific)]

@@ -27,7 +27,7 @@ def drawn_targets(group: Sequence[Explanation], *, once: bool = False) -> list[T
     room = max(FEWEST, min(MOST, PIECES // max(1, pieces)))
     if len(targets) <= room:
         return targets
-    probabilities = group[0].prediction.probabilities
+    probabilities = group[0].prediction.answers
     ranked = sorted(targets, key=lambda target: -probabilities[target.index])
     chosen = set(ranked[:room])
     return [target for target in targets if target in chosen]

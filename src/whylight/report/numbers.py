@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from whylight.core.explanation import Prediction
+
 _DIGITS = range(2, 7)
 _LEAST = 1e-6
 _TINY = 1e-4
@@ -10,10 +12,14 @@ _TINY = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A label's probability as shown, and the threshold it is held against, "" where there is none."""
+    """A label's probability as shown, and the threshold it is held against, "" where there is none.
+
+    Of a regression it is a value, and called so.
+    """
 
     probability: str
     threshold: str
+    called: str = "probability"
 
 
 def decision(probability: float, threshold: float | None) -> Decision:
@@ -23,6 +29,18 @@ def decision(probability: float, threshold: float | None) -> Decision:
     if 0 < probability < _LEAST or 1 - _LEAST < probability < 1:
         digits, shown = _DIGITS[0], f"<{_LEAST:f}" if probability < _LEAST else f">{1 - _LEAST:f}"
     return Decision(shown, "" if threshold is None else f"{threshold:.{digits}f}")
+
+
+def decided(prediction: Prediction, column: int) -> Decision:
+    """Show what was said of a column: its probability and threshold, or the value of a regression."""
+    if prediction.values:
+        return Decision(f"{prediction.values[column]:.4g}", "", "value")
+    return decision(prediction.probabilities[column], prediction.threshold)
+
+
+def answered(prediction: Prediction, column: int) -> str:
+    """Show the probability of a column in percent, or the value of a regression."""
+    return f"{prediction.values[column]:.4g}" if prediction.values else percentage(prediction.probabilities[column])
 
 
 def percentage(probability: float) -> str:

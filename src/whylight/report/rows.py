@@ -9,7 +9,7 @@ from rich.text import Text
 
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
-from whylight.report.numbers import percentage, shown_score
+from whylight.report.numbers import answered, shown_score
 from whylight.report.renderers import Manner, renderer_of
 from whylight.report.templating import markup_of
 
@@ -88,7 +88,7 @@ def answer_row(explanation: Explanation, target: Target, *, caption: str = "", s
         method=receipt.method,
         caption=caption,
         target=target,
-        probability=percentage(explanation.prediction.probabilities[target.index]),
+        probability=answered(explanation.prediction, target.index),
         signed=receipt.signed,
         same=not receipt.class_specific,
         strongest=_strongest_words(explanation, target, positive),

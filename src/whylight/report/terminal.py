@@ -101,7 +101,7 @@ def _chance(section: Section) -> str:
 
 
 def _decision(one: Decision) -> str:
-    return f"probability {one.probability}" + (f", threshold {one.threshold}" if one.threshold else "")
+    return f"{one.called} {one.probability}" + (f", threshold {one.threshold}" if one.threshold else "")
 
 
 def word_lists(row: AnswerRow, *, width: int) -> list[Text]:

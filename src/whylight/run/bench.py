@@ -57,14 +57,18 @@ class Bench:
 
 def open_bench(classifier: Classifier, record: Record, plan: Plan) -> Bench:
     """Classify a record and find the labels to explain."""
-    case = open_case(classifier, record.example, unit=plan.options.unit, long=plan.options.long)
-    indices = {name: gold_index(classifier, name) for name in record.labels}
-    labels = {name: Target(index, classifier.labels.names[index]) for name, index in indices.items()}
+    of_gold, options = plan.options.target == "gold", plan.options
+    texts = [name for name in record.labels if of_gold or name in record.rationales]
+    case = open_case(classifier, record.example, unit=options.unit, long=options.long, target=texts)
+    own = case.classifier.labels
+    # where labels are texts, one that nobody asks about has no column; the model wrote another, or it would have
+    indices = {name: gold_index(case.classifier, name) for name in record.labels if not own.open or name in own.names}
+    labels = {name: own.target(index) for name, index in indices.items()}
     gold = {target: record.rationales[name] for name, target in labels.items() if name in record.rationales}
-    of_gold = plan.options.target == "gold"
     measured = tuple(dict.fromkeys(labels.values())) if of_gold else case.targets("predicted")[0]
     true, applies = set(indices.values()), set(case.prediction.predicted)
-    correct = {t: (t.index in true) == (t.index in applies) if true else None for t in (*measured, *gold)}
+    known = bool(record.labels)
+    correct = {t: (t.index in true) == (t.index in applies) if known else None for t in (*measured, *gold)}
     return Bench(case, measured, gold, correct)
 
 

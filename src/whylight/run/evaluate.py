@@ -11,6 +11,7 @@ from pathlib import Path
 
 from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.core.identity import Identity, digest, folder_digest
+from whylight.core.labels import GENERATED
 from whylight.core.limits import limited
 from whylight.data.dataset import Dataset, named
 from whylight.explaining.bar import progress_bar
@@ -123,11 +124,12 @@ def answer(
 ) -> Evaluation:
     """Answer a question on one classifier."""
     tune = None if question.tune is None else _disjoint(question.tune.with_rationales(), data)
-    options = _options(question)
+    options = _options(question, classifier)
     if options.target == "gold":
         _check_labelled(data, *([] if tune is None else [tune]))
     for name in dict.fromkeys(label for one in (data, tune) if one for record in one for label in record.labels):
-        gold_index(classifier, name)  # before the work, and not when the first such text comes
+        if not classifier.labels.open:
+            gold_index(classifier, name)  # before the work, and not when the first such text comes
     plan = make_plan(
         classifier,
         data,
@@ -173,9 +175,11 @@ def _fill(
                     book.add(number, data[number], one, holds=missing[number], tuning=tuning)
 
 
-def _options(question: Question) -> Options:
+def _options(question: Question, classifier: Classifier) -> Options:
     """Put together what is asked of every method; what an evaluation cannot honour is refused."""
     options = question.options
+    if options.target == GENERATED and classifier.labels.open:
+        options = replace(options, target="predicted")
     if options.target not in TARGETS:
         raise SettingError(
             "an evaluation measures the faithfulness of the predicted labels, or of the gold ones (target 'gold'), and "

@@ -114,7 +114,7 @@ def _human(bench: Bench, plan: Plan) -> Explanation:
         model=bench.case.classifier.identity,
         method=HUMAN,
         settings={},
-        unit=plan.options.unit,
+        unit=encoded.unit,
         remover=None,
         score=plan.space,
         signed=False,

@@ -1,9 +1,9 @@
 """What a run is asked to do: methods and metrics with complete settings, and what each metric needs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from whylight.core.errors import InputError, SettingError
+from whylight.core.errors import IncompatibleError, InputError, SettingError
 from whylight.core.explanation import Explanation
 from whylight.core.inputs import JsonValue, Settings
 from whylight.core.labels import ScoreSpace
@@ -20,9 +20,11 @@ from whylight.run.corpus import Scaling, measures_of, needs_boundary, scaling_of
 from whylight.store.columns import EXPLAINED, Columns, Measure
 from whylight.store.tables import HUMAN, RANDOM
 from whylight.views.batch import Removal
-from whylight.views.classifier import Classifier
+from whylight.views.classifier import Classifier, unit_for
 from whylight.views.game import Game
 
+SPACE: ScoreSpace = "probability"
+"""What metrics on games are measured in."""
 DEFAULT_METRICS = ("aopc_comprehensiveness", "aopc_sufficiency", "average_precision", "iou")
 
 
@@ -122,8 +124,14 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     for one in asked:
         require(one.spec, classifier)
     default = default_remover(classifier)
+    if SPACE not in (metric_model or classifier).score_spaces:
+        raise IncompatibleError(
+            f"a run measures in the score '{SPACE}', which a regression has not; measure explanations one by one, with "
+            "wl.measure(model, explanation, score='logit')."
+        )
     measured_by = list(dict.fromkeys(name or default for name in removers or (options.remover,)))
     measuring, _ = remover_settings(settings, measured_by)
+    options = replace(options, unit=unit_for(classifier, options.unit))
     options, others = with_remover_settings(classifier, options, settings, asked=asked)
     others = remover_settings(others, measured_by)[1]
     methods_by = [removal_of(classifier, options.under(one.remover)) for one in asked]
@@ -144,7 +152,7 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
         corpus_metrics=tuple(one for one in with_settings if is_corpus_metric(one[0])),
         options=options,
         removals=removals,
-        space="probability",
+        space=SPACE,
         zero_non_alphanumeric=zero_non_alphanumeric,
         control=control,
         contents={name: value for one in (*methods_by, *removals) for name, value in one.contents.items()},
@@ -174,6 +182,8 @@ def evidence_of(spec: Spec) -> type | None:
 
 def _check_metric_model(metric_model: Classifier, classifier: Classifier) -> None:
     """Refuse a model that cannot stand for the explained one: it must know the same labels, in the same order."""
+    if metric_model.labels.open or classifier.labels.open:
+        raise SettingError("a metric model would write texts of its own; leave it out where labels are texts.")
     if metric_model.labels.names != classifier.labels.names:
         own, other = (", ".join(one.labels.names[:5]) for one in (metric_model, classifier))
         raise SettingError(f"the metric model has the labels {own}, the explained one has {other}; they must be alike.")

@@ -36,7 +36,7 @@ def row_of(explanation: Explanation) -> Row:
         "target": target["index"],
         "label": target["label"],
         "scores": scores,
-        "probability": probabilities[target["index"]],
+        "probability": probabilities[target["index"]] if probabilities else None,
         "probabilities": probabilities,
         "prediction": _json(answer),
         "completeness_gap": None if gap is None else gap[0],

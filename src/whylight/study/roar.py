@@ -206,7 +206,7 @@ def _check_asked(options: Options, *, shares: Sequence[float], seeds: Sequence[i
         check_share("shares", share)
     for seed in seeds:
         check_seed(seed)
-    if options.unit != "word" or options.long == "truncate":
+    if options.unit not in (None, "word") or options.long == "truncate":
         raise SettingError("words of the whole text are removed; leave out the unit, and do not truncate.")
 
 
@@ -214,6 +214,7 @@ def _check_one_label(classifier: Classifier, data: Dataset) -> None:
     """Refuse texts and models of several labels: there is no one label to explain, and no accuracy."""
     if data.multi_label:
         raise InputError(f"'{data.name}' may give a text several labels, and accuracy is of one label a text.")
+    classifier.labels.require_fixed("remove and retrain")
     if classifier.labels.head == "sigmoid":
         raise ModelError("the model may predict several labels of a text, and words are removed for one of them.")
 

@@ -238,6 +238,7 @@ def _sanity_question(
     classifier: Classifier, methods: Sequence[str], options: Options, settings: Mapping[str, object]
 ) -> _Question:
     """Check everything that can be checked before the first text is explained."""
+    classifier.labels.require_fixed("the sanity check")
     asked = asked_methods([*(name for name in methods if name != RANDOM), RANDOM])
     for one in asked:
         require(one.spec, classifier)
@@ -252,8 +253,7 @@ def _sanity_question(
 def _explained(classifier: Classifier, example: Input, question: _Question, options: Options) -> _Explained:
     """Explain one text by every method; the labels that were explained become the targets of whoever asks again."""
     case = open_case(classifier, example, unit=options.unit, long=options.long)
-    targets, _ = case.targets(options.target)
-    fixed = replace(options, target=[target.index for target in targets])
+    fixed = replace(options, target=[target.index for target in case.targets(options.target)[0]])
     each = [(one, fixed.under(one.remover)) for one in question.methods]
     explanations = tuple(explain_case(case, one.spec, one.settings, own) for one, own in each)
     return _Explained(example, fixed, frozenset(case.prediction.predicted), explanations)

@@ -124,6 +124,7 @@ def open_subject(
         removers: Names of removers.
         settings: Their settings, by name.
     """
+    classifier.labels.require_fixed("an audit")
     if not len(data):
         raise InputError(f"'{data.name}' ({data.split}) has no text to look at.")
     removals = {name: chosen_removal(classifier, name, settings.get(name)) for name in removers}

@@ -144,8 +144,9 @@ def an_untouched_input_has_the_predicted_scores(subject: ClassifierSubject) -> N
         keep = np.ones((1, case.encoded.n_features), dtype=bool)
         for remover in subject.removers:
             logits = subject.logits(case.encoded, remover, keep)[0]
-            found = subject.classifier.labels.probabilities(logits)
-            close = np.abs(found - case.prediction.probabilities).max() <= CLOSE
+            found = logits if case.prediction.values else subject.classifier.labels.probabilities(logits)
+            size = max(1.0, float(np.abs(found).max()))  # values of a regression may be of any
+            close = np.abs(found - case.prediction.answers).max() <= CLOSE * size
             promise(close, f"{example.key!r} with nothing removed ({remover}) must have its predicted probabilities.")
 
 

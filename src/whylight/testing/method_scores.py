@@ -3,7 +3,7 @@
 import numpy as np
 
 from whylight.core.arrays import Floats
-from whylight.core.encoded import UNITS
+from whylight.core.encoded import TEXT_UNITS
 from whylight.core.errors import IncompatibleError
 from whylight.core.labels import Target
 from whylight.core.text import Text
@@ -111,7 +111,7 @@ def odd_texts_have_finite_scores(subject: MethodSubject) -> None:
 
 def every_unit_is_explained(subject: MethodSubject) -> None:
     """Words, tokens and sentences."""
-    for unit in UNITS:
+    for unit in TEXT_UNITS:
         found = subject.explain(SENTENCES, unit=unit, target=0)
         promise(found.provenance.unit == unit, f"the receipt must say that features are {unit}s.")
         promise(np.isfinite(found.scores).all(), f"scores of {unit}s must be finite numbers.")

@@ -1,7 +1,7 @@
 """What every remover promises, in a line: `check_remover("my_remover")`.
 
-The laws of `whylight.perturb`, on windows of tokens and of plain text: of one text, of a pair, and of a text so long
-that a window holds a part of its features only. Cost: no pass through any model.
+The laws of `whylight.perturb`, on windows of tokens, of plain text and of pictures: of one text, of a pair, and of a
+text so long that a window holds a part of its features only. Cost: no pass through any model.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,12 +17,14 @@ from whylight.core.registry import REMOVERS, Plugin, Spec
 from whylight.core.text import Text
 from whylight.models.infill import filler_of
 from whylight.models.load import load
+from whylight.testing.removed import content_left, holds, row_shown
 from whylight.testing.running import DECLARED, Check, Named, checks_of, promise, registered, run_checks
 from whylight.testing.tiny import tiny_classifier
 from whylight.views.batch import Batch, Removal, Variants
 from whylight.views.filling import Filler
+from whylight.views.pixels import PixelBatch, PixelWindow
 from whylight.views.texts import TextBatch, TextWindow
-from whylight.views.tokens import NO_FEATURE, TokenBatch, TokenWindow
+from whylight.views.tokens import TokenWindow
 
 CUT, OTHER = "films, the plot drags nevers", "good acting"
 COALITIONS = 12
@@ -62,7 +64,8 @@ class RemoverSubject:
     def untouched(self) -> Sequence[Untouched]:
         """Windows to remove from, of every kind that the remover takes."""
         takes = get_args(self.spec.consumes[0]) or (self.spec.consumes[0],)
-        found = [one for one in text_windows() if isinstance(one.window, takes)] if self.given is None else self.given
+        known = [*text_windows(), *picture_windows()] if self.given is None else self.given
+        found = [one for one in known if isinstance(one.window, takes)] if self.given is None else known
         names = " or ".join(kind.__name__ for kind in takes)
         promise(found, f"a remover of a {names} must be checked with windows=[Untouched(...)] of that kind.")
         return [_having(one, self.spec.facts["replacement"]) for one in found]
@@ -141,13 +144,21 @@ def text_windows() -> list[Untouched]:
     return [*found, *(Untouched(one, own.n_features, TextBatch((one.text,))) for one in texts)]
 
 
+def picture_windows() -> list[Untouched]:
+    """Return pictures of noise: one whose features are pixels, and one of patches."""
+    frame = np.asarray(np.random.default_rng(0).random((6, 8, 3)), dtype=np.float32)
+    mean = np.full(3, 0.5, dtype=np.float32)
+    labels = [np.arange(48).reshape(6, 8), np.arange(6).reshape(3, 2).repeat(2, axis=0).repeat(4, axis=1)]
+    return [Untouched(PixelWindow(frame, own, mean), int(own.max()) + 1, PixelBatch(frame[None])) for own in labels]
+
+
 def keeping_all_is_the_identity(subject: RemoverSubject) -> None:
     """Whatever is drawn."""
     for one in subject.untouched:
         rows = subject.remove(one.window, np.ones((2, one.n_features), dtype=bool)).batch
         same = set(rows.keys()) == set(one.row.keys())
         promise(
-            same, f"a window of which all is kept must stay as it is; {_row_shown(rows)} came of {_row_shown(one.row)}."
+            same, f"a window of which all is kept must stay as it is; {row_shown(rows)} came of {row_shown(one.row)}."
         )
 
 
@@ -170,8 +181,8 @@ def keeping_none_leaves_no_content(subject: RemoverSubject) -> None:
     """What is removed is gone, overwritten or zeroed, wherever it stood."""
     for one in subject.untouched:
         rows = subject.remove(one.window, np.zeros((1, one.n_features), dtype=bool)).batch
-        left = _content_left(one.window, rows)
-        promise(not left, f"nothing of the words must be left if none is kept; {_row_shown(rows)} still holds {left}.")
+        left = content_left(one.window, rows)
+        promise(not left, f"nothing of the words must be left if none is kept; {row_shown(rows)} still holds {left}.")
 
 
 def what_is_kept_stays_as_it_is(subject: RemoverSubject) -> None:
@@ -183,7 +194,7 @@ def what_is_kept_stays_as_it_is(subject: RemoverSubject) -> None:
         for number, mask in enumerate(np.repeat(keep, draws, axis=0)):
             row = found.batch.take([number])
             promise(
-                _holds(one.window, mask, row), f"what is kept must stay as it is; {_row_shown(row)} lacks some of it."
+                holds(one.window, mask, row), f"what is kept must stay as it is; {row_shown(row)} lacks some of it."
             )
 
 
@@ -227,62 +238,6 @@ def _row_of(one: Untouched) -> Batch:
     if isinstance(window, TokenWindow):
         return window.rows(window.ids[None])
     return TextBatch((window.text,)) if isinstance(window, TextWindow) else one.row
-
-
-def _content_left(window: Window, rows: Batch) -> str:
-    """Return what of a window's features still stands in a row, or nothing."""
-    if isinstance(window, TextWindow) and isinstance(rows, TextBatch):
-        return ", ".join(p for p in _pieces_kept(window, np.ones(len(window.spans), dtype=bool)) if p in rows.texts[0])
-    if not isinstance(window, TokenWindow) or not isinstance(rows, TokenBatch):
-        return ""
-    ids, content = rows.ids[0, : rows.lengths[0]], window.feature != NO_FEATURE
-    if len(ids) != len(window.ids):
-        return "" if len(ids) <= int((~content).sum()) else f"{len(ids)} tokens"
-    zeroed = np.zeros(len(ids), dtype=bool) if rows.zeroed is None else rows.zeroed[0]
-    same = content & (ids == window.ids) & ~zeroed
-    return f"tokens {ids[same].tolist()}" if same.any() else ""
-
-
-def _holds(window: Window, mask: Bools, row: Batch) -> bool:
-    """Say whether what a mask keeps of a window stands in a row, in its order."""
-    if isinstance(window, TextWindow) and isinstance(row, TextBatch):
-        return _follow(_pieces_kept(window, mask), row.texts[0])
-    if not isinstance(window, TokenWindow) or not isinstance(row, TokenBatch):
-        return True
-    kept = window.kept(mask[None])[0]
-    ids, types = row.ids[0, : row.lengths[0]], row.types[0, : row.lengths[0]]
-    if len(ids) == len(window.ids):
-        zeroed = np.zeros(len(ids), dtype=bool) if row.zeroed is None else row.zeroed[0]
-        if ((ids == window.ids) & (types == window.types) & ~zeroed)[kept].all():
-            return True
-        if zeroed.any():
-            return False
-    return _within(list(zip(window.ids[kept], window.types[kept], strict=True)), list(zip(ids, types, strict=True)))
-
-
-def _pieces_kept(window: TextWindow, mask: Bools) -> list[str]:
-    return [window.text[span.start : span.end] for span, kept in zip(window.spans, mask, strict=True) if kept]
-
-
-def _follow(pieces: Sequence[str], text: str) -> bool:
-    place = 0
-    for piece in pieces:
-        place = text.find(piece, place) + len(piece)
-        if place < len(piece):
-            return False
-    return True
-
-
-def _within(some: Sequence[object], others: Sequence[object]) -> bool:
-    """Say whether some things stand among others in their order."""
-    left = iter(others)
-    return all(any(one == other for other in left) for one in some)
-
-
-def _row_shown(rows: Batch) -> str:
-    if isinstance(rows, TokenBatch):
-        return str(rows.ids[0, : rows.lengths[0]].tolist())
-    return repr(rows.texts[0]) if isinstance(rows, TextBatch) else f"{len(rows)} rows"
 
 
 REMOVER_CHECKS: tuple[Check[RemoverSubject], ...] = (

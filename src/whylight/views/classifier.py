@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
-from whylight.core.arrays import Bools, Floats
-from whylight.core.encoded import Encoded, Long, Unit
+from whylight.core.arrays import Bools, Floats, Ints
+from whylight.core.encoded import TEXT_UNITS, Encoded, Long, Unit
 from whylight.core.errors import IncompatibleError
+from whylight.core.inputs import Nested
 from whylight.core.labels import OF_ONE_LABEL, Labels, ScoreSpace, Target
 from whylight.views.batch import Removal
 from whylight.views.cache import Cache
@@ -116,6 +118,31 @@ class Classifier(Protocol):
 
 
 @runtime_checkable
+class Divides(Protocol):
+    """A classifier that says what its features may be.
+
+    Attributes:
+        units: What they may be, default first.
+    """
+
+    units: tuple[Unit, ...]
+
+
+@runtime_checkable
+class Individual(Protocol):
+    """A classifier that may have other labels for each input: texts that are written behind it."""
+
+    def about(self, encoded: Encoded, asked: Sequence[str]) -> tuple[Classifier, tuple[str, ...]]:
+        """Return the classifier in front of one input, and what the receipt must say about it.
+
+        Args:
+            encoded: The input.
+            asked: Texts that a user asks about.
+        """
+        ...
+
+
+@runtime_checkable
 class Tried(Classifier, Protocol):
     """A classifier that finds out by itself whether views of it are right.
 
@@ -154,6 +181,14 @@ class Dissected(Protocol):
         ...
 
 
+def unit_for(classifier: Classifier, unit: Unit | None) -> Unit:
+    """Return what features are to be: what is asked for, if the classifier knows it, or its default."""
+    known = classifier.units if isinstance(classifier, Divides) else TEXT_UNITS
+    if unit is not None and unit not in known:
+        raise IncompatibleError(f"{classifier.kind} has no features that are {unit}s; use {', '.join(known)}.")
+    return unit or known[0]
+
+
 def game_of(classifier: Classifier, encoded: Encoded, request: Request) -> Game:
     """Look at a classifier and an input as a game; what every classifier offers."""
     labels, columns = classifier.labels, request.columns
@@ -173,4 +208,12 @@ def game_of(classifier: Classifier, encoded: Encoded, request: Request) -> Game:
 
     blocks, n_features = encoded.blocks, encoded.n_features
     several = blocks if len(blocks) > 1 else None
-    return Game(value, n_features=n_features, n_targets=len(columns), blocks=several, meter=request.meter)
+    levels = partial(_levels, encoded)
+    return Game(
+        value, n_features=n_features, n_targets=len(columns), blocks=several, meter=request.meter, levels=levels
+    )
+
+
+def _levels(encoded: Encoded) -> tuple[Ints, ...]:
+    """Return the larger stretches that features lie in, if the input has such."""
+    return encoded.example.levels(encoded.places) if isinstance(encoded.example, Nested) else ()

@@ -27,6 +27,7 @@ class Game(View):
         blocks: Groups of features that the model encodes independently (windows, chunks); they may overlap.
             One block of everything if left out.
         meter: Where passes are counted.
+        levels: Gives the larger stretches that features lie in, coarse first: a number for each feature.
     """
 
     seen = "answers to texts without some words"
@@ -40,12 +41,14 @@ class Game(View):
         n_targets: int = 1,
         blocks: tuple[Ints, ...] | None = None,
         meter: Meter | None = None,
+        levels: Callable[[], tuple[Ints, ...]] = tuple,
     ) -> None:
         self._value = value
         self.n_features = n_features
         self.n_targets = n_targets
         self.meter = meter or Meter()
         self.blocks = (np.arange(n_features),) if blocks is None else blocks
+        self._levels = levels
         self._found: dict[tuple[Hashable, ...], Any] = {}
 
     def __call__(self, keep: Bools) -> Floats:
@@ -75,6 +78,11 @@ class Game(View):
             self._found[key] = find(self, *settings)
         found: T = self._found[key]
         return found
+
+    @cached_property
+    def levels(self) -> tuple[Ints, ...]:
+        """The larger stretches that features lie in, coarse first: of a text paragraphs and sentences, `[features]`."""
+        return self._levels()
 
     @cached_property
     def full(self) -> Floats:

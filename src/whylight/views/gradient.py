@@ -23,7 +23,7 @@ from whylight.views.meter import Meter
 from whylight.views.positions import Pooling, Positions, pool
 from whylight.views.view import View
 
-Baseline = Literal["auto", "neutral", "mask", "unk", "pad", "zero"]
+Baseline = Literal["auto", "neutral", "mask", "unk", "pad", "zero", "blur", "mean", "black", "white"]
 Rule = Literal["exact", "rescale", "frozen"]
 Level = Literal["embedding_output", "word"]
 Score = Callable[[Tensor], Tensor]

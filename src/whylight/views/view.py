@@ -47,6 +47,10 @@ class View:
         """Put views of all windows of a document together to one of the document, if `joined` is `sum`."""
         raise IncompatibleError(f"{seen_by(cls)} of one window say nothing about {len(windows)} of them together.")
 
+    def spread(self, values: Any) -> Any:  # noqa: ANN401  an array
+        """Return scores of what is seen as scores of features: the same, unless several features count as one."""
+        return values
+
     def window(self, number: int) -> "View":
         """Return a document's view as a function of one of its windows, if `joined` is `sum`."""
         raise IncompatibleError(f"{seen_by(type(self))} cannot be narrowed to window {number} of a document.")

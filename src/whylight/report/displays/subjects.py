@@ -112,7 +112,14 @@ def _beginning(record: Record) -> str:
 
 
 register_display("Dataset", sheet_display("a data set", dataset_sheet, records=dataset_records, lines=True))
-for _name, _hint in {"TransformerClassifier": WEIGHTS, "ChunkedClassifier": WEIGHTS, "CallableClassifier": ""}.items():
+for _name, _hint in {
+    "TransformerClassifier": WEIGHTS,
+    "ChunkedClassifier": WEIGHTS,
+    "CallableClassifier": "",
+    "ImageClassifier": "",
+    "EndpointClassifier": "",
+    "OnnxClassifier": "",
+}.items():
     register_display(
         _name,
         sheet_display("a classifier", classifier_sheet, records=label_records, plain=_classifier_json, hint=_hint),

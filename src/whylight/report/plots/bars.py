@@ -104,7 +104,7 @@ def _drawn_labels(explanation: Explanation) -> list[Target]:
     """Return the labels that are drawn: all, or the most probable ones."""
     if not explanation.provenance.class_specific:
         return [explanation.targets[0]]
-    probabilities = explanation.prediction.probabilities
+    probabilities = explanation.prediction.answers
     ranked = sorted(drawn_targets([explanation]), key=lambda one: -probabilities[one.index])
     return ranked[:PANELS]
 

@@ -23,8 +23,8 @@ from matplotlib.figure import Figure
 from whylight.core.errors import SettingError
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
+from whylight.report import numbers
 from whylight.report.colours import Palette, shades
-from whylight.report.numbers import percentage
 from whylight.report.plots.fonts import families, short_label
 from whylight.report.plots.subject import alt_text_of
 from whylight.report.templating import displayable
@@ -174,8 +174,7 @@ def bold(text: str) -> dict[str, Any]:
 
 def answered(explanation: Explanation, target: Target) -> str:
     """Return a label and its probability."""
-    probability = explanation.prediction.probabilities[target.index]
-    return f"{short_label(target.label, widest=40)} {percentage(probability)}"
+    return f"{short_label(target.label, widest=40)} {numbers.answered(explanation.prediction, target.index)}"
 
 
 def _ending(fname: object) -> str:

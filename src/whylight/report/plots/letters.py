@@ -12,7 +12,7 @@ from matplotlib.font_manager import FontProperties
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.core.printable import one_line
-from whylight.report.numbers import percentage
+from whylight.report.numbers import answered
 from whylight.report.plots.canvas import (
     INCH,
     LARGE,
@@ -90,7 +90,7 @@ def fitted_title(name: str, rest: str, room: float) -> str:
 
 def answer_title(explanation: Explanation, target: Target, room: float) -> str:
     """Return a label and its probability, as a title that fits into so many points."""
-    probability = percentage(explanation.prediction.probabilities[target.index])
+    probability = answered(explanation.prediction, target.index)
     return fitted_title(target.label, f"{{}} {probability}", room)
 
 

@@ -1,0 +1,120 @@
+"""Reading pictures: any file that Pillow reads, as red, green and blue, or one sentence that says why not.
+
+A picture is turned as its camera says, sixteen bits become eight, and grey, CMYK and palettes become red, green and
+blue. What would be guessed is refused: transparency, several frames, sizes at which a file is an attack.
+"""
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from whylight.core.arrays import Ints
+from whylight.core.errors import InputError
+from whylight.core.image import CHANNELS, Image, Pixels
+
+T = TypeVar("T")
+MOST_PIXELS, MOST_STRETCHED = 100_000_000, 100
+"""Pixels of a picture, and how many times as long as wide it may be: models stretch the short side to their own."""
+OPAQUE = 255
+GREY = 2
+SIXTEEN_BITS = 257
+"""What a step of eight bits is in sixteen."""
+
+
+def image(source: Any, *, name: str | None = None) -> Image:  # noqa: ANN401  a path, a Pillow picture or an array
+    """Make an input of a picture.
+
+    Args:
+        source: The path of a file, a picture of Pillow, or an array `[height, width, 3]` or `[height, width]` of bytes.
+        name: What to call it; of a file, its name.
+
+    Returns:
+        The picture, to be explained by a classifier of images.
+
+    Example:
+        >>> import numpy as np
+        >>> import whylight as wl
+        >>> wl.image(np.zeros((4, 6, 3), dtype=np.uint8)).size
+        24
+    """
+    if isinstance(source, Image):
+        return source
+    if isinstance(source, str | Path):
+        return Image.of(_opened(Path(source), _pixels), name=Path(source).name if name is None else name)
+    if isinstance(source, np.ndarray):
+        return Image.of(_from_array(source), name=name or "")
+    if hasattr(source, "convert") and hasattr(source, "size"):
+        return Image.of(_pixels(source, "this picture"), name=name or "")
+    raise InputError(f"a picture is a file, a picture of Pillow or an array of bytes, not a {type(source).__name__}.")
+
+
+def numbers_in(path: Path) -> Ints:
+    """Return the numbers of a picture of one channel, `[height, width]`: of a mask; of one in colours, the largest."""
+    return _opened(path, _numbers)
+
+
+def _numbers(opened: Any, _called: str) -> Ints:  # noqa: ANN401  a picture of Pillow
+    values = np.asarray(opened, dtype=np.int64)
+    found: Ints = values if values.ndim == GREY else values[..., :CHANNELS].max(axis=-1)
+    return found
+
+
+def _opened(path: Path, take: Callable[[Any, str], T]) -> T:
+    """Open a file, and take from it what is wanted."""
+    from PIL import Image as Pillow  # noqa: PLC0415  only who explains pictures needs it
+
+    if not path.is_file():
+        raise InputError(f"there is no file '{path}'.")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of sizes, which are looked at here
+            opened = Pillow.open(path)
+            _check_size(*opened.size, f"'{path}'")
+            return take(opened, f"'{path}'")
+    except InputError:
+        raise
+    except (OSError, ValueError, SyntaxError, Pillow.DecompressionBombError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+        raise InputError(f"'{path}' cannot be read as a picture: {reason}.") from None
+
+
+def _check_size(width: int, height: int, called: str) -> None:
+    if width < 1 or height < 1:
+        raise InputError(f"{called} has no pixels.")
+    if width * height > MOST_PIXELS:
+        raise InputError(f"{called} has {width:,} x {height:,} pixels; at most {MOST_PIXELS:,} are read.")
+    if max(width, height) > MOST_STRETCHED * min(width, height):
+        raise InputError(f"{called} has {width:,} x {height:,} pixels, too long and narrow for a model; cut it first.")
+
+
+def _pixels(opened: Any, called: str) -> Pixels:  # noqa: ANN401  a picture of Pillow
+    """Return red, green and blue of a picture of Pillow."""
+    from PIL import ImageOps  # noqa: PLC0415
+
+    if getattr(opened, "n_frames", 1) > 1:
+        raise InputError(f"{called} has {opened.n_frames} frames; give one picture.")
+    turned = ImageOps.exif_transpose(opened)
+    if turned.mode.startswith("I") or turned.mode == "F":
+        return _from_array(np.asarray(turned))
+    if "A" in turned.getbands() or "transparency" in turned.info:
+        turned = turned.convert("RGBA")
+        if np.asarray(turned.getchannel("A")).min() < OPAQUE:
+            raise InputError(f"{called} is partly transparent, which no model sees; put it on a background.")
+    return np.asarray(turned.convert("RGB"))
+
+
+def _from_array(values: Any) -> Pixels:  # noqa: ANN401  an array of any type
+    """Return red, green and blue of an array of eight or sixteen bits, grey or in colours."""
+    if values.ndim == GREY:
+        values = np.repeat(values[..., None], CHANNELS, axis=2)
+    if values.ndim != CHANNELS or values.shape[2] != CHANNELS or 0 in values.shape:
+        raise InputError(f"an array of a picture is [height, width, 3] or [height, width], not {list(values.shape)}.")
+    _check_size(values.shape[1], values.shape[0], "this array")
+    if values.dtype == np.uint8:
+        return np.asarray(values)
+    if np.issubdtype(values.dtype, np.integer) and values.min() >= 0 and values.max() < 2**16:
+        return np.asarray(np.round(values / SIXTEEN_BITS), dtype=np.uint8)
+    raise InputError(f"an array of a picture holds whole numbers of 8 or 16 bits, not {values.dtype}.")

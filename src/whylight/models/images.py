@@ -1,0 +1,275 @@
+"""Classifiers of pictures, as views: any network that a preparation feeds.
+
+A picture is cut down to what the model sees of it, by its own preparation, and divided into features: pixels, patches
+of a grid, or superpixels. Games are played by patches where features are pixels; gradients are those of each pixel.
+Numbers of a position are its three colours, from 0 to 1, so that blends of two pictures are what they look like.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache, cached_property, partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from whylight.core import showing
+from whylight.core.arrays import Bools, Floats
+from whylight.core.encoded import IMAGE_UNITS, Encoded, Long, Unit
+from whylight.core.errors import ModelError
+from whylight.core.identity import digest
+from whylight.core.image import CHANNELS, Division, Image
+from whylight.core.labels import Labels, ScoreSpace
+from whylight.models import heads, image_trial, rules
+from whylight.models.activations import last_maps
+from whylight.models.batching import Engine
+from whylight.models.contents import weights_contents
+from whylight.models.frozen import frozen
+from whylight.models.leaves import leaf_biases
+from whylight.models.outcomes import outcomes_of
+from whylight.models.preparation import PROBE, Preparation
+from whylight.models.superpixels import superpixels
+from whylight.models.trial import outcome
+from whylight.models.unchanged import unchanged
+from whylight.perturb.backgrounds import PLAIN
+from whylight.perturb.binding import available
+from whylight.views.activations import ActivationView
+from whylight.views.batch import Removal
+from whylight.views.cache import Cache
+from whylight.views.classifier import Offers, Outcomes, Request, game_of
+from whylight.views.game import Game
+from whylight.views.gradient import GradientView, Graph, Level
+from whylight.views.grouped import GroupedGame
+from whylight.views.meter import Meter
+from whylight.views.pixels import PixelBatch, PixelWindow
+from whylight.views.positions import Positions
+from whylight.views.soft import SoftGame, soft_game_of
+from whylight.views.view import View
+
+PATCHES = 14
+"""Patches on a side, at most: as many as a vision transformer with patches of 16 pixels has at 224."""
+PIXELS_AT_ONCE = 8 * 224 * 224
+SAME = 1e-3
+"""How far answers to a picture that was rounded to bytes may lie from the model's own, beside a logit of 1."""
+
+
+class ImageClassifier:
+    """A network that gives labels to pictures.
+
+    Args:
+        model: The network: numbers `[rows, 3, height, width]` -> logits, or a Hugging Face output that has them.
+        preparation: What makes its input of a picture.
+        labels: Its labels.
+        identity: A name for receipts.
+    """
+
+    kind = "an image classifier"
+    reads = Image.kind
+    units: tuple[Unit, ...] = IMAGE_UNITS
+
+    __repr__ = showing.as_text
+    _repr_html_ = showing.as_html
+    to_frame = showing.to_frame
+    save = showing.save
+
+    def __init__(self, model: nn.Module, preparation: Preparation, *, labels: Labels, identity: str) -> None:
+        self.model, self.preparation = model, preparation
+        self.labels, self.identity = labels, identity
+        self.score_spaces: tuple[ScoreSpace, ...] = labels.score_spaces
+        self.architecture = type(model).__name__
+        self._found: dict[type[View], str | None] = {}
+        self.engine = Engine(self.batch_logits, budget=PIXELS_AT_ONCE)
+        self.offers: Offers = {
+            Game: self.game,
+            GradientView: self.gradient_view,
+            SoftGame: self.soft_game,
+            ActivationView: self.activation_view,
+        }
+
+    @property
+    def removers(self) -> tuple[str, ...]:
+        """The removers that work on it, default first."""
+        return available(PixelWindow, ())
+
+    def encode(self, example: Image, *, unit: Unit, long: Long) -> Encoded:  # noqa: ARG002  a picture is never long
+        """Cut a picture down to what the model sees, and that into features."""
+        seen = self.preparation.seen(example)
+        divided = replace(seen, division=_division(seen, unit))
+        window = PixelWindow(self.preparation.frame(divided), divided.labels, self.preparation.colours.mean)
+        notes = self._rounding(example, seen)
+        return Encoded(divided, unit, divided.own_places or (), (window,), notes)
+
+    def outcomes(
+        self, encoded: Encoded, *, removal: Removal, cache: Cache, meter: Meter, columns: Sequence[int] | None = None
+    ) -> Outcomes:
+        """Return the function from coalitions to logits."""
+        answers = partial(self.engine.logits, cache=cache, meter=meter)
+        ask = outcomes_of(encoded, removal, answers, labels=self.labels, columns=columns)
+
+        def outcomes(keep: Bools) -> Floats:
+            with unchanged(self.model), torch.inference_mode():
+                return ask(keep)
+
+        return outcomes
+
+    def game(self, encoded: Encoded, request: Request) -> Game:
+        """Look at a picture as a game; of patches, where features are pixels."""
+        own = game_of(self, encoded, request)
+        if encoded.unit != "pixel":
+            return own
+        seen = _picture(encoded)
+        patches = _grid(seen).labels(seen.height, seen.width).ravel()
+        return GroupedGame(own, group=patches, n_targets=own.n_targets, meter=request.meter)
+
+    def soft_game(self, encoded: Encoded, request: Request) -> SoftGame:
+        """Look at a picture as a function of how far each feature is present."""
+        return soft_game_of(self.gradient_view(encoded, request), encoded, request)
+
+    def gradient_view(self, encoded: Encoded, request: Request) -> GradientView:
+        """Look at a picture as a function of its colours."""
+        window = _window(encoded)
+        height, width, _ = window.frame.shape
+        device = self.device
+        inputs = torch.as_tensor(window.frame, device=device).reshape(-1, CHANNELS)
+
+        def score(points: Tensor) -> Tensor:
+            with unchanged(self.model):
+                return heads.wanted_scores(
+                    self._logits(points.reshape(-1, height, width, CHANNELS)), self.labels.head, request
+                )
+
+        baselines = {
+            name: torch.as_tensor(np.broadcast_to(PLAIN[name](window), window.frame.shape).copy(), device=device)
+            for name in ("blur", "mean", "black", "white")
+        }
+        return GradientView(
+            score,
+            inputs,
+            baselines={name: one.reshape(-1, CHANNELS) for name, one in baselines.items()},
+            positions=Positions(
+                torch.as_tensor(window.labels.ravel().copy(), device=device), encoded.n_features, request.pieces
+            ),
+            rules={"rescale": rules.rescale, "frozen": frozen},
+            graph=partial(self._graph, window, request),
+            row_limit=max(1, self.engine.budget // len(inputs)),
+            meter=request.meter,
+        )
+
+    def _graph(self, window: PixelWindow, request: Request, _level: Level) -> Graph:
+        """Run a picture such that its input, as the model reads it, and all biases are leaves."""
+        height, width, _ = window.frame.shape
+        read = self.preparation.inputs(torch.as_tensor(window.frame, device=self.device)[None])
+        leaf = read.permute(0, 2, 3, 1).reshape(1, -1, CHANNELS).detach().requires_grad_()
+        with unchanged(self.model), leaf_biases(self.model) as biases:
+            logits = self.answer(leaf.reshape(1, height, width, CHANNELS).permute(0, 3, 1, 2))
+        return Graph(heads.wanted_scores(logits, self.labels.head, request), leaf, [biases])
+
+    def finding(self, view: type[View]) -> str | None:
+        """Return what is wrong with a kind of view of this model, or None; found out by trying, once."""
+        if view not in self._found:
+            attempt = image_trial.TRIALS.get(view)
+            wrong = None if attempt is None else outcome(lambda: attempt(self))
+            self._found[view] = None if wrong is None else f"those of '{self.architecture}' are not right: {wrong}"
+        return self._found[view]
+
+    def example(self, text: str) -> Image:
+        """Return a picture to try things on, another one for another text."""
+        return image_trial.noise(len(text), self._side)
+
+    @cached_property
+    def _side(self) -> int:
+        return image_trial.side_of(self)
+
+    def activation_view(self, encoded: Encoded, request: Request) -> ActivationView:
+        """Look at the maps of a late layer."""
+        window = _window(encoded)
+        inputs = torch.as_tensor(window.frame, device=self.device)[None]
+
+        def scores() -> Tensor:
+            return heads.wanted_scores(self._logits(inputs.requires_grad_()), self.labels.head, request)[0]
+
+        @cache
+        def found() -> tuple[str, Tensor, Tensor]:
+            request.meter.forward += 1
+            request.meter.backward += len(request.targets)
+            with unchanged(self.model):
+                return last_maps(self.model, scores)
+
+        return ActivationView(lambda: found()[1:], labels=window.labels, layer=lambda: found()[0])
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return next((one.device for one in self.model.parameters()), torch.device("cpu"))
+
+    def batch_logits(self, rows: PixelBatch) -> Floats:
+        """Run one batch without gradient."""
+        logits = self._logits(torch.as_tensor(np.ascontiguousarray(rows.frames), device=self.device))
+        values: Floats = heads.columns(logits, self.labels.head).double().cpu().numpy()
+        if not np.isfinite(values).all():
+            raise ModelError(f"the model '{self.identity}' returned a logit that is not a finite number.")
+        return values
+
+    def contents(self) -> Mapping[str, str]:
+        """Return hashes of the weights, of the labels, and of what the preparation makes of a picture."""
+        probe = np.random.default_rng(0).integers(0, 256, (PROBE, PROBE, CHANNELS), dtype=np.uint8)
+        prepared = digest(np.round(self.preparation.numbers(probe), 4).tolist())
+        labels = digest([list(self.labels.names), self.labels.head, self.labels.threshold])
+        return {"weights": weights_contents(self.model), "preparation": prepared, "labels": labels}
+
+    def _logits(self, frames: Tensor) -> Tensor:
+        """Return logits of colours `[rows, height, width, 3]`, differentiable by them."""
+        return self.answer(self.preparation.inputs(frames))
+
+    def answer(self, inputs: Tensor) -> Tensor:
+        """Return logits of a model's own input, `[rows, 3, height, width]`."""
+        dtype = next((one.dtype for one in self.model.parameters() if one.is_floating_point()), inputs.dtype)
+        return logits_of(self.model(inputs.to(dtype)), len(self.labels), self.labels.head)
+
+    def _rounding(self, example: Image, seen: Image) -> tuple[str, ...]:
+        """Say so if what is explained, a picture in bytes, is answered otherwise than the model's own input of it."""
+        if example.frame is not None:
+            return ()
+        own = torch.as_tensor(self.preparation.numbers(example.array), device=self.device)[None]
+        with unchanged(self.model), torch.inference_mode():
+            plain = self.answer(own)
+            rounded = self._logits(torch.as_tensor(self.preparation.frame(seen), device=self.device)[None])
+        apart, size = float((plain - rounded).abs().max()), max(1.0, float(plain.abs().max()))
+        if apart <= SAME * size:
+            return ()
+        return (f"the picture was rounded to 8 bits: logits differ by up to {apart:.2g} from the model's own",)
+
+
+def logits_of(answer: Any, labels: int, head: str) -> Tensor:  # noqa: ANN401  a tensor, or what Hugging Face returns
+    """Return the logits of what a network returned, or say that it is no classifier."""
+    logits = getattr(answer, "logits", answer)
+    wanted = 1 if head == "binary" else labels
+    if not isinstance(logits, Tensor) or logits.dim() != 2 or logits.shape[1] != wanted:  # noqa: PLR2004
+        shape = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+        raise ModelError(f"the model must return logits [pictures, {wanted}], one column per label, not {shape}.")
+    return logits
+
+
+def _picture(encoded: Encoded) -> Image:
+    if not isinstance(encoded.example, Image):
+        raise TypeError("a classifier of pictures reads pictures")
+    return encoded.example
+
+
+def _window(encoded: Encoded) -> PixelWindow:
+    (window,) = encoded.windows
+    if not isinstance(window, PixelWindow):
+        raise TypeError("a classifier of pictures reads pixels")
+    return window
+
+
+def _division(seen: Image, unit: Unit) -> Division:
+    if unit == "pixel":
+        return Division(seen.height, seen.width)
+    return _grid(seen) if unit == "patch" else Division.into_regions(superpixels(seen.array))
+
+
+def _grid(seen: Image) -> Division:
+    """Return the grid of patches, which are squares if the picture is one."""
+    return Division(min(PATCHES, seen.height), min(PATCHES, seen.width))

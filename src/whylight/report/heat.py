@@ -1,0 +1,125 @@
+"""Scores over a picture: colours for each pixel, and the regions that count most.
+
+Colours are those of words: blue speaks for the label, red against it, purple is importance without a sign. Single
+pixels are far stronger than their surroundings in maps of gradients, so that full colour begins at the 99th percentile
+of what is scored, and strength is shown by transparency: what counts for nothing shows the picture alone.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+
+from whylight.core.arrays import Floats
+from whylight.core.errors import InputError
+from whylight.core.explanation import Explanation
+from whylight.core.image import Box, Division, Image
+from whylight.core.inputs import Input
+from whylight.core.labels import Target
+from whylight.report.colours import Palette, scale_of, shades
+
+PERCENTILE, OPAQUE = 99.0, 255
+CELLS, MOST_REGIONS = 14, 400
+"""Cells on a side in which pixels are added up to name regions; a picture of no more features than this has its own."""
+REGIONS = 3
+SMOOTHING = 0.01
+"""How far colours of pixels are smeared, of the shorter side: single pixels could not be seen."""
+HALF = 2
+LUMINANCE, LIGHTEST = np.asarray([0.299, 0.587, 0.114]), 50
+"""What each colour adds to brightness, and the grey that black becomes under colours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A region that counts: where it is, its score, and the place it takes among others."""
+
+    box: Box
+    score: float
+    rank: int
+
+
+def image_of(example: Input) -> Image:
+    """Return an input as the picture that it is."""
+    if not isinstance(example, Image):
+        raise InputError(f"this is made for images, and the input is of the kind '{example.kind}'.")
+    return example
+
+
+def field_of(explanation: Explanation, target: Target) -> Floats:
+    """Return the score of each pixel, `[height, width]`; pixels of a region share its score out."""
+    picture = image_of(explanation.example)
+    scores, labels = explanation.row(target), picture.labels
+    sizes = np.bincount(labels.ravel(), minlength=len(scores))
+    return np.asarray((scores / np.maximum(sizes, 1))[labels])
+
+
+def heat_of(explanation: Explanation, target: Target) -> NDArray[np.uint8]:
+    """Return colours for each pixel with how much they cover, `[height, width, 4]`."""
+    field, signed = _smooth(field_of(explanation, target), explanation), explanation.provenance.signed
+    strength = np.abs(field)
+    full = float(np.percentile(strength, PERCENTILE)) or float(strength.max())
+    cover = np.clip(strength / full, 0, 1) if full else strength
+    made = np.zeros((*field.shape, 4), dtype=np.uint8)
+    for sign in (1, -1) if signed else (0,):
+        where = np.sign(field) == sign if signed else np.ones(field.shape, dtype=bool)
+        made[where, :3] = _colour(scale_of(sign or 1, signed=signed))
+    made[..., 3] = np.round(cover * OPAQUE)
+    return made
+
+
+def is_smoothed(explanation: Explanation) -> bool:
+    """Say whether colours are those of surroundings, because single pixels could not be seen."""
+    return len(explanation.places) == image_of(explanation.example).size > MOST_REGIONS
+
+
+def _smooth(field: Floats, explanation: Explanation) -> Floats:
+    if not is_smoothed(explanation):
+        return field
+    return np.asarray(gaussian_filter(field, SMOOTHING * min(field.shape), mode="nearest"))
+
+
+def regions_of(explanation: Explanation, target: Target, *, count: int = REGIONS) -> list[Region]:
+    """Return the regions that speak most for a label, or count most, strongest first: of pixels, cells of a grid."""
+    picture, scores = image_of(explanation.example), explanation.row(target)
+    places = explanation.places
+    if len(places) > MOST_REGIONS:
+        grid = Division(min(CELLS, picture.height), min(CELLS, picture.width))
+        labels = grid.labels(picture.height, picture.width)
+        scores = np.asarray(np.bincount(labels.ravel(), field_of(explanation, target).ravel()), dtype=np.float64)
+        places = Image(picture.pixels, picture.height, picture.width, division=grid).own_places or ()
+    order = np.argsort(-(scores if explanation.provenance.signed else np.abs(scores)), kind="stable")
+    chosen = [int(i) for i in order[:count] if scores[i] > 0 or not explanation.provenance.signed]
+    return [Region(places[i], float(scores[i]), rank) for rank, i in enumerate(chosen, start=1) if abs(scores[i]) > 0]
+
+
+def blended(explanation: Explanation, target: Target, *, cover: float = 0.7) -> NDArray[np.uint8]:
+    """Return the picture in grey under its colours, `[height, width, 3]`."""
+    heat = heat_of(explanation, target)
+    share = cover * heat[..., 3:] / OPAQUE
+    mixed = grey_of(image_of(explanation.example)) * (1 - share) + heat[..., :3] * share
+    return np.asarray(np.round(mixed), dtype=np.uint8)
+
+
+def grey_of(picture: Image) -> NDArray[np.uint8]:
+    """Return a picture in light grey, on which colours show, `[height, width, 3]`."""
+    grey = LIGHTEST + (OPAQUE - LIGHTEST) / OPAQUE * (picture.array @ LUMINANCE)
+    return np.repeat(np.asarray(np.round(grey), dtype=np.uint8)[..., None], 3, axis=2)
+
+
+def shrunk(pixels: NDArray[np.uint8], *, columns: int) -> NDArray[np.uint8]:
+    """Return a picture of so many columns, each the mean of what it stands for; the number of rows is even."""
+    height, width, _ = pixels.shape
+    columns = min(columns, width)
+    rows = max(HALF, min(height, round(height * columns / width)) // HALF * HALF)
+    labels = Division(min(rows, height), columns).labels(height, width).ravel()
+    sizes = np.bincount(labels)
+    sums = np.stack([np.bincount(labels, pixels[..., channel].ravel()) for channel in range(3)], axis=1)
+    return np.asarray(np.round(sums / sizes[:, None]), dtype=np.uint8).reshape(-1, columns, 3)
+
+
+def _colour(palette: Palette) -> tuple[int, int, int]:
+    """Return the full colour of a palette, between light and dark: it lies over pictures of either kind."""
+    shade = shades(palette, scheme="terminal")[-2].background
+    red, green, blue = (int(shade[i : i + 2], 16) for i in (1, 3, 5))
+    return red, green, blue

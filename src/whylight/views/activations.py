@@ -1,0 +1,66 @@
+"""ActivationView: the maps of a layer of a network on pictures, and how much each target depends on them."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+from torch import Tensor
+from torch.nn.functional import interpolate
+
+from whylight.core.arrays import Floats, Ints
+from whylight.views.view import View
+
+
+class ActivationView(View):
+    """What one layer computes of a picture: a stack of maps, smaller than the picture.
+
+    Args:
+        run: Gives the maps `[channels, rows, columns]` and the gradients of the targets by them, `[targets, channels,
+            rows, columns]`.
+        labels: The feature of each pixel of the picture, `[height, width]`.
+        layer: What the layer is called.
+    """
+
+    seen = "maps of a layer"
+
+    def __init__(self, run: Callable[[], tuple[Tensor, Tensor]], *, labels: Ints, layer: Callable[[], str]) -> None:
+        self._run, self._labels, self._layer = run, labels, layer
+
+    @cached_property
+    def _both(self) -> tuple[Tensor, Tensor]:
+        return self._run()
+
+    @property
+    def maps(self) -> Tensor:
+        """The maps of the layer, `[channels, rows, columns]`."""
+        return self._both[0]
+
+    @property
+    def gradients(self) -> Tensor:
+        """What each target gains from each point of each map, `[targets, channels, rows, columns]`."""
+        return self._both[1]
+
+    @property
+    def layer(self) -> str:
+        """What the layer is called."""
+        return self._layer()
+
+    def to_features(self, fields: Tensor) -> Floats:
+        """Enlarge fields `[targets, rows, columns]` to the picture, and add up over features, `[targets, features]`."""
+        height, width = self._labels.shape
+        large = interpolate(fields[None].double(), size=(height, width), mode="bilinear", align_corners=False)[0]
+        flat, labels = large.flatten(1).cpu().numpy(), self._labels.ravel()
+        return np.stack([np.bincount(labels, one, int(labels.max()) + 1) for one in flat])
+
+
+def square_of(tokens: Tensor) -> Tensor | None:
+    """Return tokens `[rows, tokens, dims]` as maps `[rows, dims, side, side]`; special ones come first, and go.
+
+    None where they are no square.
+    """
+    count = tokens.shape[1]
+    for special in (0, 1, 2):
+        side = round((count - special) ** 0.5)
+        if side > 1 and side * side == count - special:
+            return tokens[:, special:].movedim(2, 1).reshape(len(tokens), -1, side, side)
+    return None

@@ -1,0 +1,56 @@
+"""What every method promises, on pictures: whatever works with a classifier of them."""
+
+import numpy as np
+import pytest
+import torch
+
+import whylight as wl
+from images.pictures import picture
+from images.test_image_peers import classifier
+from whylight.core.errors import IncompatibleError
+from whylight.core.image import Image
+from whylight.core.registry import METHODS
+from whylight.explaining.compatible import obstacle
+from whylight.models.contents import weights_contents
+
+FEW = {"samples": 12, "permutations": 2, "steps": 3, "beam": 1, "max_evaluations": 400}
+WORKING = [name for name in METHODS.names() if obstacle(METHODS[name], classifier("vit")) is None]
+NEVER = {"attention", "alti", "decompx", "aml", "self_explanation"}
+"""What needs words, or attention that is recorded for texts alone."""
+
+
+def few(name: str) -> dict[str, object]:
+    """Return settings by which a method is quick; KernelSHAP refuses too few samples."""
+    own = {key: value for key, value in FEW.items() if key in METHODS[name].settings}
+    return {**own, "samples": 800} if name == "kernel_shap" else own
+
+
+def explained(architecture: str, name: str, shown: Image, **options: object) -> wl.Explanation:
+    found = wl.explain(classifier(architecture), shown, method=name, progress=False, **few(name), **options)
+    assert isinstance(found, wl.Explanation)
+    return found
+
+
+def test_methods_of_texts_alone_are_refused_in_a_sentence() -> None:
+    assert not set(WORKING) & NEVER
+    assert {"grad_cam", "occlusion", "lime", "marc", "integrated_gradients"} <= set(WORKING)
+    for name in NEVER:
+        with pytest.raises(IncompatibleError, match="and an image classifier gives none"):
+            explained("vit", name, picture())
+
+
+@pytest.mark.parametrize("name", WORKING)
+@pytest.mark.parametrize("architecture", ["resnet", "vit"])
+def test_it_keeps_its_promises(architecture: str, name: str) -> None:
+    clf, shown = classifier(architecture), picture(40, 30, seed=2)
+    before = weights_contents(clf.model), clf.model.training, torch.random.get_rng_state()
+    for unit in ("pixel", "patch"):
+        one = explained(architecture, name, shown, unit=unit, target=1, evidence_sign="none")
+        again = explained(architecture, name, shown, unit=unit, target=1, evidence_sign="none")
+        assert one.scores.shape == (1, len(one.places)) == (1, 28 * 28 if unit == "pixel" else 196)
+        assert np.isfinite(one.scores).all()
+        np.testing.assert_array_equal(one.scores, again.scores)
+        assert one.provenance.unit == unit
+    assert (weights_contents(clf.model), clf.model.training) == before[:2]
+    assert torch.equal(torch.random.get_rng_state(), before[2])
+    assert not any(module._forward_hooks for module in clf.model.modules())

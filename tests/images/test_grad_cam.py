@@ -1,0 +1,63 @@
+"""Grad-CAM on a network whose maps and weights are known, and on architectures of Hugging Face."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import interpolate
+
+import whylight as wl
+from images.pictures import SIDE, classifier, normalise, picture
+from images.test_image_peers import classifier as of_hugging_face
+from whylight.core.errors import IncompatibleError
+from whylight.models.activations import last_maps
+
+
+class Pooled(nn.Module):
+    """Maps, their means, and a linear head: d logit / d A_k is w_k / places, everywhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.maps = nn.Sequential(nn.Conv2d(3, 4, 7, stride=7), nn.ReLU(inplace=True))
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return logits."""
+        logits: Tensor = self.head(self.maps(values).mean(dim=(2, 3)))
+        return logits
+
+
+def test_it_is_what_the_formula_says() -> None:
+    model, shown = Pooled(), picture()
+    found = wl.explain(classifier(model), shown, method="grad_cam", target="all", progress=False)
+    with torch.no_grad():
+        maps = model.maps(normalise(shown.array)[None])[0]
+    for label in range(2):
+        weights = model.head.weight[label].detach() / 16
+        field = (weights[:, None, None] * maps).sum(0).clamp(min=0)
+        large = interpolate(field[None, None].double(), size=(SIDE, SIDE), mode="bilinear")[0, 0]
+        np.testing.assert_allclose(found.scores[label], large.flatten(), rtol=1e-5, atol=1e-9)
+    assert "maps of the layer 'maps" in found.provenance.notes[0]
+    assert (found.provenance.forward_passes, found.provenance.backward_passes) == (1, 2)
+    patches = wl.explain(classifier(model), shown, method="grad_cam", target="cat", unit="patch", progress=False)
+    summed = found.scores[0].reshape(14, 2, 14, 2).sum(axis=(1, 3)).ravel()
+    np.testing.assert_allclose(patches.scores[0], summed)
+
+
+@pytest.mark.parametrize("architecture", ["resnet", "vit"])
+def test_a_late_layer_is_found_whose_places_matter(architecture: str) -> None:
+    clf = of_hugging_face(architecture)
+    found = wl.explain(clf, picture(40, 60), method="grad_cam", target="all", progress=False)
+    assert found.scores.max() > 0
+    hooks = [len(module._forward_hooks) for module in clf.model.modules()]
+    assert not any(hooks)
+    if architecture == "vit":  # behind the last attention a class token alone is read
+        assert "layer.1" in found.provenance.notes[0] or "layers.1" in found.provenance.notes[0]
+
+
+def test_a_model_without_maps_is_refused() -> None:
+    flat = nn.Sequential(nn.Flatten(), nn.Linear(3 * SIDE * SIDE, 2))
+    values = torch.zeros(1, 3, SIDE, SIDE, requires_grad=True)
+    with pytest.raises(IncompatibleError, match="no layer of this model gives out maps"):
+        last_maps(flat, lambda: flat(values)[0])

@@ -1,0 +1,221 @@
+"""Pictures are explained, measured, stored and drawn by what texts are; answers are known from formulas."""
+
+import json
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image as Pillow
+from scipy.ndimage import gaussian_filter
+
+import whylight as wl
+from images.pictures import SIDE, Curved, Linear, classifier, normalise, picture, prepare
+from whylight.core.errors import IncompatibleError, InputError, ModelError, SettingError
+from whylight.core.explanation import Explanation
+from whylight.core.image import Box, Division, Image
+from whylight.core.rationale import Rationale
+from whylight.data.dataset import Dataset, Record
+from whylight.explaining.removing import chosen_removal
+from whylight.models.images import ImageClassifier
+from whylight.report.heat import heat_of, regions_of
+from whylight.report.png import png
+from whylight.store import runs
+from whylight.store.explanations import explanation_of, row_of
+from whylight.views.meter import Meter
+
+PIXELS = SIDE * SIDE
+BACKGROUNDS = ("blur", "mean", "black", "white")
+
+
+def weights(clf: ImageClassifier, label: int) -> np.ndarray:
+    """Return what a linear model multiplies each colour of each pixel with, `[height, width, 3]`."""
+    assert isinstance(clf.model, Linear)
+    own = clf.model.weight[label].detach().double().numpy().transpose(1, 2, 0)
+    return own * clf.preparation.colours.scale
+
+
+def background(clf: ImageClassifier, shown: Image, name: str) -> np.ndarray:
+    """Return a background, written once more."""
+    frame = shown.array / 255
+    plain = {"mean": clf.preparation.colours.mean, "black": np.zeros(3), "white": np.ones(3)}
+    return (
+        gaussian_filter(frame, (10, 10, 0), mode="nearest")
+        if name == "blur"
+        else np.broadcast_to(plain[name], frame.shape)
+    )
+
+
+@pytest.mark.parametrize("name", BACKGROUNDS)
+def test_a_linear_model_is_explained_exactly(name: str) -> None:
+    clf, shown = classifier(), picture()
+    parts = (weights(clf, 1) * (shown.array / 255 - background(clf, shown, name))).sum(-1)
+    patches = parts.reshape(14, 2, 14, 2).sum(axis=(1, 3)).ravel()
+    for method in ("occlusion", "shapley_sampling"):
+        found = wl.explain(clf, shown, method=method, unit="patch", target="dog", remover=name, progress=False)
+        np.testing.assert_allclose(found.scores[0], patches, atol=1e-4)
+    each = np.repeat(np.repeat(patches.reshape(14, 14), 2, axis=0), 2, axis=1).ravel() / 4
+    found = wl.explain(clf, shown, method="occlusion", target="dog", remover=name, progress=False)
+    assert found.provenance.unit == "pixel"
+    np.testing.assert_allclose(found.scores[0], each, atol=1e-4)
+    found = wl.explain(clf, shown, method="integrated_gradients", target="dog", baseline=name, steps=2, progress=False)
+    np.testing.assert_allclose(found.scores[0], parts.ravel(), atol=1e-4)
+
+
+def test_coalitions_are_answered_as_the_model_answers_such_pictures() -> None:
+    clf, shown = classifier(Curved()), picture()
+    encoded = clf.encode(shown, unit="patch", long="window")
+    keep = np.random.default_rng(0).random((5, 196)) < 0.5
+    for name in BACKGROUNDS:
+        game = clf.outcomes(encoded, removal=chosen_removal(clf, name), cache={}, meter=Meter())
+        found = game(keep)
+        inside = keep.reshape(-1, 14, 14).repeat(2, axis=1).repeat(2, axis=2)[..., None]
+        frames = np.where(inside, shown.array / 255, background(clf, shown, name))
+        inputs = torch.as_tensor((frames - [0.5, 0.25, 0.75]) / [0.5, 0.25, 0.25]).permute(0, 3, 1, 2).float()
+        with torch.no_grad():
+            np.testing.assert_allclose(found, clf.model(inputs).numpy(), atol=1e-4)
+
+
+def test_several_backgrounds_are_averaged_as_probabilities() -> None:
+    clf, shown = classifier(Curved()), picture()
+    encoded = clf.encode(shown, unit="patch", long="window")
+    keep = np.random.default_rng(1).random((3, 196)) < 0.5
+    each = [
+        clf.labels.probabilities(
+            clf.outcomes(encoded, removal=chosen_removal(clf, name), cache={}, meter=Meter())(keep)
+        )
+        for name in BACKGROUNDS
+    ]
+    both = clf.outcomes(encoded, removal=chosen_removal(clf, "backgrounds"), cache={}, meter=Meter())(keep)
+    np.testing.assert_allclose(clf.labels.probabilities(both), np.mean(each, axis=0), atol=1e-6)
+    with pytest.raises(SettingError, match="whose probabilities are averaged"):
+        wl.explain(clf, shown, method="occlusion", unit="patch", remover="backgrounds", score="logit", progress=False)
+
+
+def test_gradients_are_those_of_the_model() -> None:
+    clf, shown = classifier(Curved()), picture()
+    colours = torch.as_tensor(shown.array / 255, dtype=torch.float32).requires_grad_()
+    inputs = ((colours - torch.tensor([0.5, 0.25, 0.75])) / torch.tensor([0.5, 0.25, 0.25])).permute(2, 0, 1)
+    clf.model(inputs[None])[0, 0].backward()
+    assert colours.grad is not None
+    expected = colours.grad.norm(dim=-1).flatten().double()
+    found = wl.explain(clf, shown, method="saliency", target=0, pooling="l2", progress=False)
+    np.testing.assert_allclose(found.scores[0], expected, rtol=1e-4, atol=1e-7)
+
+
+def test_soft_masks_of_zero_and_one_are_the_game() -> None:
+    clf, shown = classifier(Curved()), picture()
+    for method in ("marc",):
+        found = wl.explain(clf, shown, method=method, unit="patch", steps=10, progress=False)
+        assert found.scores.shape == (1, 196)
+        assert ((found.scores > 0) & (found.scores < 1)).all()
+        assert found.provenance.settings["background"] == "white,black,mean"
+
+
+def test_an_explanation_is_the_same_after_a_dictionary_and_a_row_and_places_are_not_written() -> None:
+    clf = classifier(preparation=prepare)
+    for unit in ("pixel", "patch"):
+        one = wl.explain(clf, picture(40, 60), method="integrated_gradients", target=0, unit=unit, progress=False)
+        written = one.to_dict()
+        assert written["places"] == []
+        for again in (Explanation.from_dict(json.loads(json.dumps(written))), explanation_of(row_of(one))):
+            assert (again.example, again.places) == (one.example, one.places)
+            assert again.to_dict() == written
+    assert one.places[1] == Box(0, 2, 2, 4)
+
+
+def test_a_picture_that_was_seen_is_explained_as_before() -> None:
+    clf = classifier(Curved(), preparation=prepare)
+    one = wl.explain(clf, picture(40, 60), method="saliency", target=0, progress=False)
+    two = wl.explain(clf, one.example, method="saliency", target=0, progress=False)
+    np.testing.assert_array_equal(one.scores, two.scores)
+    assert one.example == two.example
+
+
+def test_pictures_are_evaluated_stored_and_read_back(tmp_path: Path) -> None:
+    gold = {"dog": Rationale((Box(5, 5, 30, 40),))}
+    records = tuple(Record(str(i), picture(40, 60, seed=i), ("dog",), gold) for i in range(3))
+    data = Dataset("pictures", "test", ("cat", "dog"), records)
+    found = wl.evaluate(
+        classifier(Curved(), preparation=prepare),
+        data,
+        methods=["occlusion", "saliency"],
+        metrics=["aopc_comprehensiveness", "aopc_sufficiency", "average_precision", "iou"],
+        progress=False,
+        out=tmp_path,
+    )
+    measured = {(row["method"], row["metric"]) for row in found.scores}
+    assert {("occlusion", "aopc_comprehensiveness"), ("saliency", "iou"), ("human", "average_precision")} <= measured
+    assert {row["value"] for row in found.scores if (row["method"], row["metric"]) == ("human", "iou")} == {1.0}
+    again = [explanation_of(row) for row in runs.read(tmp_path).explanations]
+    assert {len(one.places) for one in again} == {PIXELS}
+
+
+def test_units_of_texts_and_pictures_are_not_mixed_up() -> None:
+    with pytest.raises(IncompatibleError, match="no features that are words; use pixel, patch, superpixel"):
+        wl.explain(classifier(), picture(), unit="word", progress=False)
+    with pytest.raises(IncompatibleError, match="no features that are pixels; use word, token, sentence"):
+        wl.explain(wl.load(), "a good film", unit="pixel", progress=False)
+    with pytest.raises(InputError, match="reads inputs of the kind 'image', not 'text'"):
+        wl.explain(classifier(), "a good film", progress=False)
+
+
+def test_any_network_is_loaded_with_its_preparation_and_what_is_none_is_refused() -> None:
+    clf = wl.load(Linear(), normalise, labels=["cat", "dog"])
+    assert clf.labels.names == ("cat", "dog")
+    with pytest.raises(ModelError, match="needs the names of its labels"):
+        wl.load(Linear(), normalise)
+    with pytest.raises(ModelError, match=r"logits \[pictures, 3\], one column per label, not \[1, 2\]"):
+        wl.load(Linear(), prepare, labels=["a", "b", "c"])
+    with pytest.raises(ModelError, match="cannot be run on a picture"):
+        wl.load(Linear(side=9), prepare, labels=["cat", "dog"])
+
+
+def test_the_model_is_unchanged() -> None:
+    clf = classifier(Curved())
+    clf.model.train()
+    clf.model.bend.requires_grad_(requires_grad=False)
+    before = {name: one.clone() for name, one in clf.model.state_dict().items()}
+    wl.explain(clf, picture(), method=["occlusion", "saliency", "deeplift"], unit="patch", progress=False)
+    assert clf.model.training
+    assert [one.requires_grad for one in clf.model.parameters()] == [True, False, False]
+    assert all(torch.equal(one, before[name]) for name, one in clf.model.state_dict().items())
+
+
+def test_a_page_shows_the_picture_and_escapes_its_name(tmp_path: Path) -> None:
+    shown = replace(picture(), name="<script>alert(1)</script>")
+    found = wl.explain(classifier(), shown, method=["occlusion", "saliency"], target="all", progress=False)
+    found.save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert page.count("data:image/png;base64,") >= 6
+    assert "what the model sees, 28 x 28 pixels" in page
+
+
+def test_colours_and_regions_follow_the_scores() -> None:
+    clf, shown = classifier(), picture()
+    found = wl.explain(clf, shown, method="occlusion", unit="patch", target="dog", progress=False)
+    best = int(found.scores[0].argmax())
+    (first, *_) = regions_of(found, found.targets[0])
+    assert first.box == found.places[best]
+    heat = heat_of(found, found.targets[0])
+    assert heat[first.box.top, first.box.left, 3] == 255
+    signs = np.sign(found.scores[0])[found.example.labels]  # type: ignore[attr-defined]
+    blue = heat[..., 2].astype(int) > heat[..., 0]
+    np.testing.assert_array_equal(blue[signs != 0], (signs > 0)[signs != 0])
+
+
+def test_a_png_is_read_by_others() -> None:
+    for channels in (3, 4):
+        pixels = np.random.default_rng(0).integers(0, 256, (5, 7, channels), dtype=np.uint8)
+        np.testing.assert_array_equal(np.asarray(Pillow.open(BytesIO(png(pixels)))), pixels)
+
+
+def test_regions_of_any_shape_have_places_and_labels() -> None:
+    labels = np.asarray([[0, 0, 1], [2, 1, 1]])
+    one = Image(bytes(18), 2, 3, division=Division.into_regions(labels))
+    np.testing.assert_array_equal(one.labels, labels)
+    assert one.own_places == (Box(0, 0, 1, 2), Box(0, 1, 2, 3), Box(1, 0, 2, 1))
+    assert Image.from_json(json.loads(json.dumps(one.to_json()))) == one

@@ -1,0 +1,71 @@
+"""Corpora of pictures: what is marked where, folders of labels, and what is wrong with files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as Pillow
+
+import whylight as wl
+from whylight.core.errors import InputError
+from whylight.core.image import Box
+
+
+def saved(path: Path, pixels: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Pillow.fromarray(np.asarray(pixels, dtype=np.uint8)).save(path)
+
+
+def test_masks_are_marks_of_the_label(tmp_path: Path) -> None:
+    saved(tmp_path / "images" / "a.png", np.full((4, 5, 3), 9))
+    mask = np.zeros((4, 5))
+    mask[1, 2:4] = mask[3, 0] = 255
+    saved(tmp_path / "masks" / "m.png", mask)
+    (tmp_path / "labels.csv").write_text("file,label,mask\na.png,cat,m.png\n", encoding="utf-8")
+    (record,) = wl.dataset(f"images:{tmp_path}")
+    assert record.rationales["cat"].places == (Box(1, 2, 2, 4), Box(3, 0, 4, 1))
+    np.testing.assert_array_equal(record.example.marked(record.rationales["cat"].places), mask / 255)  # type: ignore[attr-defined]
+
+
+def test_folders_are_labels_and_splits(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        for label in ("dog", "cat"):
+            saved(tmp_path / split / label / "one.png", np.full((2, 2, 3), len(label + split)))
+    data = wl.dataset(f"images:{tmp_path}", split="train")
+    assert data.label_names == ("cat", "dog")
+    assert [record.id for record in data] == ["cat/one.png", "dog/one.png"]
+    with pytest.raises(InputError, match="has no folder 'dev'"):
+        wl.dataset(f"images:{tmp_path}", split="dev")
+
+
+def test_trimaps_mark_the_animal_and_its_border_if_asked(tmp_path: Path) -> None:
+    saved(tmp_path / "images" / "a.jpg", np.full((2, 4, 3), 9))
+    saved(tmp_path / "trimaps" / "a.png", [[2, 3, 1, 1], [2, 2, 2, 3]])
+    (tmp_path / "labels.csv").write_text("file,breed,imagenet_index\na.jpg,pug,254\n", encoding="utf-8")
+    (record,) = wl.dataset(f"pets:{tmp_path}", split="test")
+    assert record.rationales["pug"].places == (Box(0, 2, 1, 4),)
+    (record,) = wl.dataset(f"pets:{tmp_path}", split="test", border=True, label="imagenet_index")
+    assert record.rationales["254"].places == (Box(0, 1, 1, 4), Box(1, 3, 2, 4))
+
+
+def test_what_is_wrong_is_said_with_its_line_or_dropped(tmp_path: Path) -> None:
+    saved(tmp_path / "a.png", np.zeros((4, 5, 3)))
+    saved(tmp_path / "m.png", np.ones((5, 5)))
+    (tmp_path / "t.png").write_bytes(b"no picture")
+    rows = "a.png,cat,m.png", "b.png,cat,", "a.png,,", "../x.png,cat,", "t.png,cat,"
+    said = (
+        "has a mask of 5 x 5 pixels for a picture of 5 x 4",
+        "names 'b.png', which is not there",
+        "names no file, or no label",
+        "leads out of the folder",
+        "cannot be read as a picture",
+    )
+    for row, sentence in zip(rows, said, strict=True):
+        (tmp_path / "labels.csv").write_text(f"file,label,mask\na.png,cat,\n{row}\n", encoding="utf-8")
+        with pytest.raises(InputError, match=sentence):
+            wl.dataset(f"images:{tmp_path}")
+        data = wl.dataset(f"images:{tmp_path}", drop_broken=True)
+        assert len(data) == 1
+    (tmp_path / "labels.csv").write_text("name,label\n", encoding="utf-8")
+    with pytest.raises(InputError, match="must name the columns 'file' and 'label'"):
+        wl.dataset(f"images:{tmp_path}")

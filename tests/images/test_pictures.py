@@ -1,0 +1,99 @@
+"""Files that are no pictures, or pictures of a kind that models do not see, are read rightly or refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as Pillow
+
+import whylight as wl
+from whylight.core.errors import InputError
+
+NOISE = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
+
+
+def saved(path: Path, pixels: object, mode: str | None = None, **options: object) -> Path:
+    made = pixels if isinstance(pixels, Pillow.Image) else Pillow.fromarray(pixels)  # type: ignore[arg-type]
+    (made if mode is None else made.convert(mode)).save(path, **options)
+    return path
+
+
+def test_plain_files_are_read_as_they_are(tmp_path: Path) -> None:
+    found = wl.image(saved(tmp_path / "a.png", NOISE))
+    np.testing.assert_array_equal(found.array, NOISE)
+    assert (found.name, found.height, found.width) == ("a.png", 20, 30)
+    np.testing.assert_array_equal(wl.image(NOISE).array, NOISE)
+    np.testing.assert_array_equal(wl.image(Pillow.fromarray(NOISE)).array, NOISE)
+    assert wl.image(found) is found
+
+
+def test_grey_and_palettes_and_opaque_alpha_become_colours(tmp_path: Path) -> None:
+    grey = NOISE[..., 0]
+    np.testing.assert_array_equal(wl.image(saved(tmp_path / "g.png", grey)).array, np.repeat(grey[..., None], 3, 2))
+    np.testing.assert_array_equal(wl.image(grey).array[..., 2], grey)
+    np.testing.assert_array_equal(wl.image(saved(tmp_path / "o.png", NOISE, "RGBA")).array, NOISE)
+    palette = Pillow.fromarray(NOISE).quantize(16)
+    expected = np.asarray(palette.convert("RGB"))
+    np.testing.assert_array_equal(wl.image(saved(tmp_path / "p.png", palette)).array, expected)
+    cmyk = saved(tmp_path / "c.tif", NOISE, "CMYK")
+    np.testing.assert_allclose(wl.image(cmyk).array, NOISE, atol=2)
+
+
+def test_sixteen_bits_become_eight(tmp_path: Path) -> None:
+    deep = (NOISE[..., 0].astype(np.uint16)) * 257
+    found = wl.image(saved(tmp_path / "d.png", deep))
+    np.testing.assert_array_equal(found.array[..., 1], NOISE[..., 0])
+
+
+def test_pictures_are_turned_as_their_camera_says(tmp_path: Path) -> None:
+    exif = Pillow.Exif()
+    exif[0x0112] = 6  # a quarter turn
+    path = saved(tmp_path / "e.png", NOISE, exif=exif)
+    np.testing.assert_array_equal(wl.image(path).array, np.rot90(NOISE, -1))
+
+
+def test_a_single_pixel_is_a_picture() -> None:
+    assert wl.image(np.zeros((1, 1, 3), dtype=np.uint8)).size == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("text.jpg", b"not a picture", "cannot be read as a picture: cannot identify image file"),
+        ("empty.png", b"", "cannot be read as a picture"),
+    ],
+)
+def test_files_that_are_no_pictures_are_refused(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=sentence):
+        wl.image(tmp_path / name)
+
+
+def test_what_would_be_guessed_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no file"):
+        wl.image(tmp_path / "absent.png")
+    whole = saved(tmp_path / "a.jpg", NOISE).read_bytes()
+    (tmp_path / "cut.jpg").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=r"cannot be read as a picture: .*runcated"):
+        wl.image(tmp_path / "cut.jpg")
+    clear = np.dstack([NOISE, np.full((20, 30), 9, dtype=np.uint8)])
+    with pytest.raises(InputError, match="is partly transparent"):
+        wl.image(saved(tmp_path / "t.png", clear))
+    frames = [Pillow.fromarray(NOISE), Pillow.fromarray(NOISE[::-1].copy())]
+    frames[0].save(tmp_path / "m.gif", save_all=True, append_images=frames[1:])
+    with pytest.raises(InputError, match="has 2 frames; give one picture"):
+        wl.image(tmp_path / "m.gif")
+    with pytest.raises(InputError, match="too long and narrow"):
+        wl.image(np.zeros((1, 20_000, 3), dtype=np.uint8))
+    with pytest.raises(InputError, match=r"not \[2, 2, 2, 2\]"):
+        wl.image(np.zeros((2, 2, 2, 2), dtype=np.uint8))
+    with pytest.raises(InputError, match="whole numbers of 8 or 16 bits, not float64"):
+        wl.image(np.zeros((2, 2, 3)))
+    with pytest.raises(InputError, match="not a dict"):
+        wl.image({})
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    path = saved(tmp_path / "bomb.png", Pillow.new("1", (12_000, 12_000)))
+    with pytest.raises(InputError, match=r"has 12,000 x 12,000 pixels; at most 100,000,000 are read"):
+        wl.image(path)

@@ -1,0 +1,73 @@
+"""What a preparation does to colours and places is measured; both are known here."""
+
+import numpy as np
+import pytest
+import torch
+
+from images.pictures import DEVIATION, MEAN, SIDE, normalise, picture, prepare
+from whylight.core.errors import ModelError
+from whylight.core.image import Box, Division, Image, runs_of
+from whylight.models.preparation import Preparation
+
+
+def test_colours_are_measured() -> None:
+    found = Preparation(prepare).colours
+    np.testing.assert_allclose(found.offset, -np.divide(MEAN, DEVIATION), atol=1e-6)
+    np.testing.assert_allclose(found.scale, np.divide(1, DEVIATION), atol=1e-6)
+    np.testing.assert_allclose(found.mean, MEAN, atol=1e-6)
+
+
+@pytest.mark.parametrize(("height", "width"), [(64, 64), (300, 200), (90, 1400), (20, 26)])
+def test_where_the_frame_lies_is_measured(height: int, width: int) -> None:
+    frame = Preparation(prepare).seen(picture(height, width)).frame
+    assert frame is not None
+    scale = 32 / min(height, width)
+    resized = round(height * scale), round(width * scale)
+    top, left = ((one - SIDE) // 2 for one in resized)
+    expected = np.asarray(
+        [
+            top / resized[0] * height,
+            left / resized[1] * width,
+            (top + SIDE) / resized[0] * height,
+            (left + SIDE) / resized[1] * width,
+        ]
+    )
+    found = np.asarray([frame.top, frame.left, frame.bottom, frame.right])
+    assert np.abs(found - expected).max() <= 0.01 * max(height, width)
+    assert (frame.height, frame.width) == (height, width)
+
+
+def test_what_is_seen_is_what_the_preparation_makes_and_is_seen_once() -> None:
+    preparation, given = Preparation(prepare), picture(70, 50)
+    seen = preparation.seen(given)
+    again = preparation.inputs(torch.as_tensor(preparation.frame(seen))[None])[0]
+    np.testing.assert_allclose(again, preparation.numbers(given.array), atol=1e-5)
+    assert preparation.seen(seen) is seen
+
+
+def test_colours_that_are_bent_or_lost_are_refused() -> None:
+    with pytest.raises(ModelError, match="in another way than by a factor and a shift"):
+        _ = Preparation(lambda one: normalise(one).sigmoid()).colours
+    with pytest.raises(ModelError, match="the same numbers of black and of white"):
+        _ = Preparation(lambda one: normalise(one) * 0).colours
+    with pytest.raises(ModelError, match=r"finite numbers \[3, height, width\], not \[1, 3, 256, 256\]"):
+        _ = Preparation(lambda one: normalise(one)[None]).colours
+    with pytest.raises(ModelError, match="the preparation of pictures fails: integer division or modulo by zero"):
+        _ = Preparation(lambda _one: torch.zeros(1 // 0)).colours
+
+
+def test_marks_of_the_given_picture_are_found_in_the_frame() -> None:
+    given = picture(64, 128)
+    marked = np.zeros((64, 128), dtype=bool)
+    marked[10:40, 50:70] = True
+    seen = Preparation(prepare).seen(given)
+    painted = np.repeat((marked * 255).astype(np.uint8)[..., None], 3, axis=2)
+    # the same mask, as the preparation itself would bring it into the frame
+    brought = Preparation(prepare).seen(Image.of(painted)).array[..., 0] / 255
+    for gold in (runs_of(marked), (Box(10, 50, 40, 70),)):
+        assert np.abs(seen.marked(gold) - brought).mean() < 0.02
+        patches = Image(seen.pixels, SIDE, SIDE, frame=seen.frame, division=Division(7, 7))
+        found = patches.marks(gold, patches.own_places or ())
+        shares = brought.reshape(7, 4, 7, 4).mean(axis=(1, 3)).ravel()
+        sure = np.abs(shares - 0.5) > 0.15
+        np.testing.assert_array_equal(found[sure], shares[sure] > 0.5)
