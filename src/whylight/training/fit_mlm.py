@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -49,6 +49,8 @@ class MlmRecipe:
         batch_size: Stretches in an update.
         hidden_share: Share of the tokens that are hidden.
         max_tokens: Tokens of a stretch.
+        precision: Of the products inside the network; weights are float32 in any case. `bfloat16` takes half the time
+            on processors that have instructions for it, and is slower on others.
         seed: Of everything random.
     """
 
@@ -57,6 +59,7 @@ class MlmRecipe:
     batch_size: int = 8
     hidden_share: float = 0.15
     max_tokens: int = 128
+    precision: Literal["float32", "bfloat16"] = "float32"
     seed: int = 0
 
 
@@ -192,7 +195,14 @@ def _mlm_trainer(
     return MlmTrainer(
         model=start.model,
         batch_size=recipe.batch_size,
-        args=arguments(recipe, checkpoints, items=len(items[0]), warmup_steps=WARM_UP, weight_decay=0.01),
+        args=arguments(
+            recipe,
+            checkpoints,
+            items=len(items[0]),
+            warmup_steps=WARM_UP,
+            weight_decay=0.01,
+            bf16=recipe.precision == "bfloat16",
+        ),
         train_dataset=items[0],
         eval_dataset=items[1],
         data_collator=Hiding(
