@@ -59,7 +59,8 @@ findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; 
 	$(BIN)/python findings/movies.py $(DATA)
 	$(BIN)/python findings/degraded.py $(DATA)
 	$(BIN)/python findings/counterfactuals.py $(DATA)
-	$(BIN)/python findings/roar.py $(DATA)
+	$(BIN)/python findings/roar.py $(DATA) occlusion
+	$(BIN)/python findings/roar.py $(DATA) lime
 
 model: $(VENV)/.installed-model  ## train the bundled sentiment model anew
 	$(BIN)/python scripts/make_sentiment_model.py

@@ -6,8 +6,9 @@ same noise and flips. Both run by the published stop rule.
 
     python benchmarks/marc.py ways         runs both to their stop, and writes how the objective fell step by step
 
-That takes the better part of an hour, and does not depend on the machine: the steps that each needs until the
-noise-free objective is what the transcription stops at are kept in `marc_ways.json`. `make bench` times steps of both
+That takes minutes on a quiet machine, and does not depend on it: the steps that each needs until the noise-free
+objective is what the transcription stops at are kept in `marc_ways.json`. `make bench` takes the first of these steps
+again, and fails where the objective is another: what is kept is of the code that is timed. It then times steps of both
 in turns; time until there is steps x seconds per step, and says so.
 """
 
@@ -39,6 +40,8 @@ between two looks."""
 WAYS = Path(__file__).with_name("marc_ways.json")
 PACES = (1.0, 3.0, 10.0)
 NOISE, FLIPS, RATE, MOST = 0.06, 0.05, 0.03, 900
+SAME = 1e-3
+"""Difference of objectives that is rounding."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +189,17 @@ def write_ways() -> None:
     WAYS.write_text(json.dumps(found), encoding="utf-8")
 
 
+def _check_ways(one: Subject, ways: dict[str, list[tuple[int, float]]]) -> None:
+    """Refuse ways that are not of today's code."""
+    for name, work in (("pace 10", Ours(one, 10.0)), ("transcription", Transcription(one))):
+        for _ in range(EVERY):
+            work.step()
+        found = one.objective(work.values().detach(), work.sigma().detach())
+        steps, kept = ways[name][0]
+        if steps != EVERY or abs(found - kept) > SAME:
+            raise ValueError(f"{WAYS.name} is not of this code ({name}: {found:.4f}, kept {kept:.4f}); make it anew")
+
+
 def _until(way: list[tuple[int, float]], value: float) -> int:
     """Return the steps after which the objective is at most a value."""
     return next((steps for steps, found in way if found <= value), MOST)
@@ -195,6 +209,7 @@ def masks() -> list[Result]:
     """Time steps of both in turns; steps until the same objective are known."""
     ways = json.loads(WAYS.read_text(encoding="utf-8"))
     one = subject()
+    _check_ways(one, ways)
     theirs, mine = Transcription(one), Ours(one, 1.0)
 
     def run(work: Transcription | Ours) -> None:

@@ -10,9 +10,10 @@ what the audit looks at, on the same sentences. `roar.py` trains anew (D2, D6). 
 script goes on.
 """
 
+import json
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,15 +29,15 @@ from whylight.run.evaluation import Evaluation
 from whylight.run.summary import interval
 from whylight.store.tables import HUMAN, RANDOM, Row
 from whylight.study.attribution_size import attribution_size
-from whylight.study.figures import FigureTable
+from whylight.study.figures import FigureTable, Place
 from whylight.study.head_randomised import head_randomised
 from whylight.study.infill_returns import infill_returns
 from whylight.study.marginal_words import marginal_words
-from whylight.study.removal_damage import removal_damage
+from whylight.study.removal_damage import HALF, ONE, removal_damage
 from whylight.study.subject import Subject, open_subject
 
 LARGER = HERE.parent / "build" / "mlm"
-TEXTS, TUNING, FEW, SHORT = 300, 100, 10, 15
+TEXTS, TUNING, FEW, SHORT = 300, 100, 6, 10
 """Sentences, those that boundaries are tuned on, and short ones for what takes minutes each, with their words."""
 AREA, PLAUSIBLE = "deletion_auc", ("iou", "precision", "recall", "token_f1")
 OTHERS = "infill[mode=top1_excluding_original]"
@@ -48,9 +49,9 @@ METHODS = {
     "LOO, padded": "occlusion[remover=pad]",
     "IM": "occlusion[remover=infill]",
     "IM, larger model": f"occlusion[remover=infill[model={LARGER}]]",
-    "LIME": "lime[remover=delete]",
-    "LIME, infilled": "lime[remover=infill[mode=top1]]",
-    "LIME, infilled by the larger model": f"lime[remover=infill[mode=top1,model={LARGER}]]",
+    "LIME": "lime[remover=delete,samples=200]",
+    "LIME, infilled": "lime[remover=infill[mode=top1],samples=200]",
+    "LIME, infilled by the larger model": f"lime[remover=infill[mode=top1,model={LARGER}],samples=200]",
 }
 REMOVED_BY = {"deleted": "delete", "infilled": OTHERS, "infilled by the larger model": LARGER_OTHERS}
 PAIRS = (
@@ -70,17 +71,23 @@ REMOVERS = ("delete", "infill")
 def main() -> None:
     """Explain, measure, audit, and put the tables into the document."""
     path = Path(sys.argv[1]) / "sst_trees"
-    list(in_processes(_explained, [(path, name) for name in METHODS]))
+    slowest = [*reversed(METHODS), *AUDITED]  # first, so that no process is left with one at the end
+    list(in_processes(_done, [(path, name) for name in slowest]))
     found = {name: _run(path, name) for name in METHODS}
-    put("counterfactuals", {**_deletion(found), **_agreement(found), **_audited(path)})
+    audited = {name: _audited(path, name) for name in AUDITED}
+    put("counterfactuals", {**_deletion(found), **_agreement(found), **audited})
 
 
 def _sentences(path: Path) -> Dataset:
     return wl.dataset(f"sst:{path}", split="dev", rationale="phrases").sample(TEXTS, seed=0)
 
 
-def _explained(task: tuple[Path, str]) -> None:
-    _run(*task)
+def _done(task: tuple[Path, str]) -> None:
+    path, name = task
+    if name in METHODS:
+        _run(path, name)
+    else:
+        _audited(path, name)
 
 
 def _run(path: Path, name: str) -> Evaluation:
@@ -153,33 +160,59 @@ def _agreement(found: Mapping[str, Evaluation]) -> dict[str, Table]:
     }
 
 
-def _audited(path: Path) -> dict[str, Table]:
-    """Tables 4 and A1 to A5."""
-    data = _sentences(path)
+def _audited(path: Path, name: str) -> Table:
+    """Tables 4 and A1 to A5; what was found before is read."""
+    kept = WORK / "counterfactuals" / "audited" / f"{name}.json"
+    if not kept.is_file():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        found = AUDITED[name](_sentences(path))
+        kept.write_text(json.dumps(asdict(_table(found))), encoding="utf-8")
+    return Table(**json.loads(kept.read_text(encoding="utf-8")))
+
+
+def _short(data: Dataset) -> Dataset:
+    """Return the first short sentences."""
     short = tuple(record for record in data if len(text_of(record.example).text.split()) <= SHORT)
-    subject, few = _subject(data), _subject(replace(data, records=short[:FEW]))
-    larger = _subject(data, {"model": str(LARGER)})
-    return {
-        "damage": _table(removal_damage(subject)),
-        "size": _table(attribution_size(subject)),
-        "returned": _table(infill_returns(subject)),
-        "returned, larger model": _table(infill_returns(larger)),
-        "randomised": _table(head_randomised(_subject(data.sample(TUNING, seed=0)))),
-        "all words": _table(marginal_words(few)),
-    }
+    return replace(data, records=short[:FEW])
 
 
 def _subject(data: Dataset, infill: Mapping[str, object] | None = None) -> Subject:
     return open_subject(wl.load(), data, removers=REMOVERS, settings={"infill": infill or {}})
 
 
+AUDITED: Mapping[str, Callable[[Dataset], FigureTable]] = {
+    "all words": lambda data: marginal_words(_subject(_short(data))),
+    "randomised": lambda data: head_randomised(_subject(data.sample(TUNING, seed=0))),
+    "damage": lambda data: removal_damage(_subject(data)),
+    "size": lambda data: attribution_size(_subject(data)),
+    "returned": lambda data: infill_returns(_subject(data)),
+    "returned, larger model": lambda data: infill_returns(_subject(data, {"model": str(LARGER)})),
+}
+
+
 def _table(found: FigureTable) -> Table:
-    """Write a table of a study."""
-    rows = []
+    """Write a table of a study, with what removers, and one word and half of them, differ by, text by text."""
+    head, rows = ["", *found.columns], []
     for row in found.rows:
         cells = [found.cell(row, column) for column in found.columns]
         rows.append([row, *("" if cell is None else told(cell) for cell in cells)])
-    return Table(["", *found.columns], rows)
+    if set(REMOVERS) <= set(found.rows):
+        first, second = reversed(REMOVERS)
+        pairs = [((first, column), (second, column)) for column in found.columns]
+        rows.append([f"{first} - {second}", *(_apart(found, *pair) for pair in pairs)])
+    if {ONE, HALF} <= set(found.columns):
+        head.append("half - one")
+        for row in rows:
+            row.append(_apart(found, (row[0], HALF), (row[0], ONE)))
+    return Table(head, rows)
+
+
+def _apart(found: FigureTable, first: Place, second: Place) -> str:
+    difference = found.difference(first, second)
+    if difference is None:
+        return ""
+    standing = "clear" if difference.sign else "cannot tell"
+    return f"{told(difference.cell, sign='+')}, {standing}"
 
 
 if __name__ == "__main__":

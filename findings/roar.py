@@ -1,12 +1,13 @@
 """Claims D2 and D6: does a model that never sees the words that a method names become worse?
 
-    python findings/roar.py path/to/data           the studies of the findings, several hours
-    python findings/roar.py path/to/data quick     the same with fewer texts and seeds, to try it out
+    python findings/roar.py path/to/data occlusion           leave-one-out and input marginalisation, two hours or more
+    python findings/roar.py path/to/data lime                LIME with words deleted and infilled, as long
+    python findings/roar.py path/to/data occlusion quick     the same with fewer texts and seeds, to try it out
 
-The bundled classifier is explained on SST sentences, by occlusion with words deleted (LOO) and with words that a masked
-language model writes (IM), and by LIME in both ways. The top words of each are removed from training and dev sentences,
-deleted or written over by the masked language model, and MiniLM is fine-tuned anew on what is left. Everything is kept,
-so that a stopped script goes on.
+The bundled classifier is explained on SST sentences, by occlusion with words deleted (LOO) and with words that the
+bundled masked language model writes (IM), and by LIME in both ways. The top words of each are removed from training
+and dev sentences, deleted or written over by the masked language model, and MiniLM is fine-tuned anew on what is left.
+Everything is kept, so that a stopped script goes on.
 """
 
 import shutil
@@ -15,12 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import minilm
+import torch
 from document import WORK, Table, put
-from processes import in_processes
+from processes import JOBS, in_processes
 
 import whylight as wl
+from whylight.core.identity import RECEIPT
+from whylight.data.dataset import Dataset
 from whylight.explaining.options import Options
 from whylight.store.tables import RANDOM
+from whylight.study.removed import removable
 from whylight.study.retrained import UNTOUCHED, Roar, RoarComparison, SeedMean
 
 NAMES = {
@@ -31,91 +36,102 @@ NAMES = {
     RANDOM: RANDOM,
     UNTOUCHED: UNTOUCHED,
 }
-OCCLUSION, LIME = tuple(NAMES)[:2], tuple(NAMES)[2:4]
+METHODS = {"occlusion": tuple(NAMES)[:2], "lime": tuple(NAMES)[2:4]}
 REMOVERS = {"delete": "deleted", "infill[mode=top1]": "infilled"}
-RENAMED = ("infilled", "deleted")
-NUMBERS = {"epochs": 3, "learning_rate": 5e-5, "max_tokens": 128}
+ASKED = Options(score="log_odds")
+NUMBERS = {"epochs": 3, "learning_rate": 5e-5, "max_tokens": 128, "precision": "bfloat16"}
 
 
 @dataclass(frozen=True)
 class Study:
-    """One study: methods, what happens to their words, and how many of them.
+    """One study: some methods, what happens to their words, and how many of them.
 
     Attributes:
         path: Folder of the trees.
-        name: What its folder is called.
-        methods: The methods.
+        kind: Which methods.
         remover: What happens to the words.
-        shares: Shares of the words.
+        share: Share of the words.
         seeds: How many trainings of each.
         texts: Training and dev sentences.
     """
 
     path: Path
-    name: str
-    methods: tuple[str, ...]
+    kind: str
     remover: str
-    shares: tuple[float, ...]
+    share: float
     seeds: int
     texts: tuple[int, int]
 
-    def done(self) -> Roar:
-        """Run it; what was done before is read."""
-        self._take_explanations()
+    @property
+    def shared(self) -> Path:
+        """Where explanations and trainings lie that all studies of these methods and texts have in common."""
+        return WORK / "roar" / f"{self.kind} {self.texts[0]}"
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return self.shared / f"{REMOVERS[self.remover]} {self.share:.0%}"
+
+    def data(self) -> tuple[Dataset, Dataset]:
+        """Return the sentences to learn from and to measure on."""
         train, dev = (wl.dataset(f"sst:{self.path}", split=split) for split in ("train", "dev"))
         learnt, measured = self.texts
+        return train.without(dev).sample(learnt, seed=0), dev.sample(measured, seed=0)
+
+    def explain(self) -> None:
+        """Explain all sentences, for every study of these methods."""
+        for name, one in zip(("train", "dev"), self.data(), strict=True):
+            out = self.shared / "explained" / name
+            wl.evaluate(wl.load(), removable(one), methods=METHODS[self.kind], metrics=(), options=ASKED, out=out)
+
+    def done(self) -> Roar:
+        """Run it; what was done before is read."""
+        if not self.folder.exists():
+            shutil.copytree(self.shared / "explained", self.folder / "explained")
+            for made in self.shared.glob(f"*/trained/{UNTOUCHED}-*/{RECEIPT}"):  # of no words removed
+                own = self.folder / "trained" / made.parent.name
+                own.mkdir(parents=True, exist_ok=True)
+                shutil.copy(made, own)
         return wl.roar(
             wl.load(),
-            train.without(dev).sample(learnt, seed=0),
-            dev.sample(measured, seed=0),
+            *self.data(),
             encoder=minilm.encoder(),
-            methods=self.methods,
+            methods=METHODS[self.kind],
             remover=self.remover,
-            shares=self.shares,
+            shares=[self.share],
             seeds=range(self.seeds),
-            options=Options(score="log_odds"),
-            out=WORK / "roar" / self.name,
+            options=ASKED,
+            out=self.folder,
             **NUMBERS,
         )
-
-    def _take_explanations(self) -> None:
-        """Take those of the study that deletes the words: the same methods explain the same sentences."""
-        made, own = (WORK / "roar" / name / "explained" for name in (self.name.replace(*RENAMED), self.name))
-        if made.is_dir() and not own.exists():
-            shutil.copytree(made, own)
 
 
 def main() -> None:
     """Run the studies, and put the tables into the document."""
-    path, quick = Path(sys.argv[1]) / "sst_trees", sys.argv[2:] == ["quick"]
-    seeds, texts = (2, (200, 100)) if quick else (5, (2000, 872))
-    name = "quick " if quick else ""
-    studies = [
-        Study(path, f"{name}occlusion deleted", OCCLUSION, "delete", (0.1, 0.2, 0.3), seeds, texts),
-        Study(path, f"{name}lime deleted", LIME, "delete", (0.2,), seeds, texts),
-        Study(path, f"{name}occlusion infilled", OCCLUSION, "infill[mode=top1]", (0.2,), seeds, texts),
-        Study(path, f"{name}lime infilled", LIME, "infill[mode=top1]", (0.2,), seeds, texts),
-    ]
-    list(in_processes(_explained_and_trained, studies))
-    found = {study: study.done() for study in studies}
+    path, kind, quick = Path(sys.argv[1]) / "sst_trees", sys.argv[2], sys.argv[3:] == ["quick"]
+    size = (2, (200, 100)) if quick else (5, (2000, 872))
+    every = [("delete", 0.2), ("infill[mode=top1]", 0.2)]
+    every += [("delete", 0.1), ("delete", 0.3)] if kind == "occlusion" else []
+    studies = [Study(path, kind, remover, share, *size) for remover, share in every]
+    torch.set_num_threads(JOBS)
+    studies[0].explain()
+    found = dict(zip(studies, in_processes(Study.done, studies), strict=True))
     tables = {"accuracies": _accuracies(found), "comparisons": _comparisons(found)}
     if quick:
         print("\n\n".join(map(str, tables.values())))
     else:
-        put("roar", tables)
-
-
-def _explained_and_trained(study: Study) -> None:
-    study.done()
+        put(f"roar_{kind}", tables)
 
 
 def _accuracies(found: dict[Study, Roar]) -> Table:
     rows = []
     for study, roar in found.items():
-        for line in sorted(roar.lines, key=lambda line: line.share):
-            share = f"{line.share:.0%}" if line.share else "none"
-            rows.append([NAMES[line.method], share, REMOVERS[study.remover], study.name, _over_seeds(line.accuracy)])
-    return Table(["method", "words removed", "how", "study", "accuracy ↓"], rows, names=4)
+        for line in roar.lines:
+            if line.share or study is next(iter(found)):  # where nothing is removed, all studies are one
+                share = f"{line.share:.0%}" if line.share else "none"
+                how = REMOVERS[study.remover] if line.share else ""
+                rows.append([NAMES[line.method], share, how, _over_seeds(line.accuracy)])
+    return Table(["method", "words removed", "how", "accuracy ↓"], rows, names=3)
 
 
 def _comparisons(found: dict[Study, Roar]) -> Table:

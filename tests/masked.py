@@ -18,7 +18,7 @@ from whylight.core.registry import REMOVERS
 from whylight.models.infill import MaskedFiller
 from whylight.models.masked import MaskedModel
 from whylight.models.quiet import quiet
-from whylight.views.filling import Likely
+from whylight.views.filling import Filler, Likely
 from whylight.views.tokens import TokenBatch
 
 Says = Callable[[Ints, int], dict[str, float]]
@@ -51,8 +51,8 @@ def saved(place: Path) -> Path:
 
 
 def given(remover: str) -> dict[str, str]:
-    """What a remover cannot do without: a masked language model."""
-    return {name: folder() for name in REMOVERS[remover].facts["given"]}
+    """A masked language model, for a remover that needs one; the bundled one would take its time."""
+    return {"model": folder()} if Filler in REMOVERS[remover].consumes else {}
 
 
 def filler(clf: Any, architecture: str = "bert") -> MaskedFiller:

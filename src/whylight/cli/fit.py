@@ -154,7 +154,7 @@ def fit(  # noqa: PLR0913  one parameter an option
 
 def _fit_mlm(options: Mapping[str, Any]) -> None:
     """Fit a masked language model, and say what came of it."""
-    from whylight.models.bundled_start import BUNDLED  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.models.bundled_start import MASKED_NAME  # noqa: PLC0415  torch loads only when it is needed
     from whylight.training import processes  # noqa: PLC0415
     from whylight.training.fit_mlm import NUMBERS, fit_mlm, mlm_recipe  # noqa: PLC0415
 
@@ -165,7 +165,7 @@ def _fit_mlm(options: Mapping[str, Any]) -> None:
     mlm_recipe(numbers)
     texts = read_texts(options, labelled=False)
     with training_on(options["device"]):
-        found = fit_mlm(options["model"] or BUNDLED, *texts, out=options["out"], **numbers)
+        found = fit_mlm(options["model"] or MASKED_NAME, *texts, out=options["out"], **numbers)
     if processes.is_first():
         say_written(found.folder)
         receipt, values = found.receipt, found.receipt["validation"]

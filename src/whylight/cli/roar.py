@@ -33,8 +33,7 @@ whylight roar --data sst:trees --encoder ./pretrained --method occlusion --metho
 whylight roar --data reviews.jsonl --dev more.jsonl --model ./my-model --encoder ./pretrained --method attingrad
 --sample 200 --dev-sample 100 --share 0.2 --seeds 1 --epochs 1 --out runs/quick
 
-whylight roar --data sst:trees --encoder ./pretrained --method occlusion --remover infill --set infill.model=./my-mlm
---out runs/infilled
+whylight roar --data sst:trees --encoder ./pretrained --method occlusion --remover infill --out runs/infilled
 """
 
 

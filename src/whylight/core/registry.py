@@ -212,20 +212,17 @@ def metric(
     return register
 
 
-def remover(
-    *, replacement: str | None = None, draws: bool = False, given: Mapping[str, str] | None = None
-) -> Callable[[F], F]:
+def remover(*, replacement: str | None = None, draws: bool = False) -> Callable[[F], F]:
     """Register a remover: a function of a window and keep masks to variants of the window.
 
     Args:
         replacement: Name of the replacement that the model must have for it, e.g. `"mask"`, or `"zero"` where
             word embeddings are changed.
         draws: Whether a coalition may have several weighted draws; scores are then of probabilities, and not of logits.
-        given: Settings that have no default to work with, by name, and what must be given, in words.
     """
 
     def register(function: F) -> F:
-        REMOVERS.register(function, replacement=replacement, draws=draws, given=given or {})
+        REMOVERS.register(function, replacement=replacement, draws=draws)
         return function
 
     return register

@@ -89,6 +89,7 @@ def _explanation(asked: _Question, spec: Spec, applied: Applied, seconds: float)
         notes = [*notes, f"probabilities are clipped to [{CLIP:g}, 1 - {CLIP:g}] before log-odds are taken"]
     if removal.draws and request.meter.asked:
         notes = [*notes, f"probabilities of what '{removal.name}' draws are averaged before they are scored"]
+    notes = [*notes, *(removal.notes if request.meter.asked else ())]
     notes = [*notes, *_gap_notes(applied, targets)]
     receipt = Provenance(
         model=case.classifier.identity,

@@ -7,6 +7,7 @@ from whylight.core.errors import IncompatibleError, ModelError, SettingError, un
 from whylight.core.labels import OF_LOGITS, ScoreSpace
 from whylight.core.registry import REMOVERS, Spec
 from whylight.explaining.variants import asked_plugin, plugin_name, removes
+from whylight.models.bundled_start import filling_notes
 from whylight.models.infill import filler_of
 from whylight.perturb.binding import bound
 from whylight.views.batch import Removal
@@ -38,9 +39,11 @@ def chosen_removal(classifier: Classifier, name: str | None, settings: Mapping[s
     removal = replace(bound(asked.spec.name, {**(settings or {}), **asked.own}), called=asked.name)
     if Filler not in asked.spec.consumes:
         return removal
-    filler = filler_of(classifier, str(removal.settings["model"]))
+    model = str(removal.settings["model"])
+    filler = filler_of(classifier, model)
     contents = {f"{asked.name} {what}": value for what, value in filler.contents.items()}
-    return replace(removal, needs=(filler,), contents=contents)
+    notes = filling_notes(model, classifier.identity)
+    return replace(removal, needs=(filler,), contents=contents, notes=notes)
 
 
 def check_score(classifier: Classifier, score: ScoreSpace | None, removal: Removal) -> ScoreSpace:

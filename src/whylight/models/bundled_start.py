@@ -1,7 +1,8 @@
-"""The bundled model as something to start from or to measure: what it is called, and what it has seen.
+"""The bundled models: what they are called, and what they have seen, for whoever starts from them or measures them.
 
-It is 4 layers of all-MiniLM-L6-v2, trained on the sentences and phrases of the training trees of SST; its epoch was
-chosen on SST dev. SST-2 is made of the same trees, and SST of the sentences of Rotten Tomatoes (`rt_polarity`).
+The classifier is 4 layers of all-MiniLM-L6-v2, trained on the sentences and phrases of the training trees of SST; its
+epoch was chosen on SST dev. SST-2 is made of the same trees, and SST of the sentences of Rotten Tomatoes
+(`rt_polarity`). The masked language model is 4 layers of the same, trained on film reviews.
 """
 
 from pathlib import Path
@@ -10,6 +11,9 @@ from whylight.core.errors import SettingError
 
 BUNDLED = Path(__file__).parent / "bundled" / "sentiment"
 BUNDLED_NAME = "whylight/sentiment"
+MASKED = BUNDLED.with_name("mlm")
+MASKED_NAME = "whylight/mlm"
+"""The bundled masked language model."""
 ENCODER, ENCODER_NAME = "encoder", "whylight/encoder"
 """The bundled encoder without its head; the longer name is never that of a folder of one's own."""
 SEEN = "4 layers of all-MiniLM-L6-v2, trained on the sentences and phrases of SST train"
@@ -32,6 +36,18 @@ def is_bundled_encoder(model: object) -> bool:
             f"folder, or '{ENCODER_NAME}' for the bundled one."
         )
     return isinstance(model, str) and model in (ENCODER, ENCODER_NAME)
+
+
+def filling_notes(model: str, classifier: str) -> tuple[str, ...]:
+    """Say what the bundled masked language model knows, where it writes words for another model than the bundled one.
+
+    Args:
+        model: The masked language model.
+        classifier: The model that its words are shown to.
+    """
+    if model != MASKED_NAME or is_bundled(classifier):
+        return ()
+    return (f"words are written by {MASKED_NAME}, which knows English film reviews; infill.model=FOLDER names another",)
 
 
 def start_notes(model: object, *, fresh: bool, data: tuple[tuple[str, str], ...]) -> list[str]:

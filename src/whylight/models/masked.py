@@ -15,6 +15,7 @@ from whylight.core.arrays import Bools, Ints
 from whylight.core.errors import ModelError
 from whylight.models import promises
 from whylight.models.batching import default_token_budget
+from whylight.models.bundled_start import MASKED, MASKED_NAME
 from whylight.models.contents import model_contents
 from whylight.models.devices import move
 from whylight.models.folder import check_folder, existing, quoted
@@ -131,11 +132,12 @@ def read_masked(path: str, *, fresh: bool = False, seed: int = 0, device: torch.
     """Read a masked language model; one whose head the weights do not fill would fill blanks at random.
 
     Args:
-        path: Folder or hub id.
+        path: Folder, hub id or the name of the bundled one.
         fresh: Whether an encoder without a head will do, which gets a new one.
         seed: Of that.
         device: Where it is to run.
     """
+    name, path = path, str(MASKED) if path == MASKED_NAME else path
     folder = existing(path)
     if folder is not None:
         check_folder(folder, allow_pickle=False, any_task=True)
@@ -155,4 +157,4 @@ def read_masked(path: str, *, fresh: bool = False, seed: int = 0, device: torch.
         )
     if device is not None:
         move(model, device)
-    return MaskedModel(model, tokenizer, name=path, fresh=bool(absent))
+    return MaskedModel(model, tokenizer, name=name, fresh=bool(absent))

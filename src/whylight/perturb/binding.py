@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from typing import get_args
 
 from whylight.core.encoded import Window
-from whylight.core.errors import SettingError
 from whylight.core.registry import REMOVERS, Spec
 from whylight.views.batch import Removal
 
@@ -27,9 +26,6 @@ def bound(name: str, given: Mapping[str, object] | None = None) -> Removal:
     """Return a remover with complete settings; what it needs besides is for models to add."""
     spec = REMOVERS[name]
     settings = spec.complete_settings(given or {})
-    for setting, what in spec.facts["given"].items():
-        if not settings[setting]:
-            raise SettingError(f"the remover '{name}' needs {what}.")
     return Removal(name, spec.function, settings, draws=bool(spec.facts["draws"]), called=name)
 
 

@@ -62,13 +62,13 @@ class Filling:
             raise SettingError(f"infill.threshold must lie between 0 and 1, not {self.threshold}.")
 
 
-@remover(draws=True, given={"model": "a masked language model: --set infill.model=FOLDER"})
+@remover(draws=True)
 def infill(  # noqa: PLR0913  one keyword per setting
     window: TokenWindow | TextWindow,
     keep: Bools,
     filler: Filler,
     *,
-    model: str = "",  # noqa: ARG001  the filler is made of it
+    model: str = "whylight/mlm",  # noqa: ARG001  the filler is made of it
     mode: Mode = "auto",
     top: int = 10,
     threshold: float = 0.0,
@@ -82,7 +82,7 @@ def infill(  # noqa: PLR0913  one keyword per setting
         window: What is read at once.
         keep: Which features stay, `[coalitions, features]`.
         filler: The masked language model.
-        model: Its folder or hub id.
+        model: Its folder or hub id; by default the bundled one, which knows English film reviews.
         mode: Which words, and how many fillings of a coalition.
         top: Candidates for each blank.
         threshold: The least probability of a candidate; the likeliest is always one.

@@ -17,11 +17,11 @@ from whylight.core import showing
 from whylight.core.errors import IncompatibleError, SettingError, unknown
 from whylight.core.inputs import JsonValue, Settings
 from whylight.core.limits import Clock, limited
-from whylight.core.registry import REMOVERS
 from whylight.data.dataset import Dataset
 from whylight.explaining.compatible import compatible, require
 from whylight.explaining.removing import remover_settings
 from whylight.explaining.variants import Variant, asked_methods, variants
+from whylight.models.bundled_start import is_bundled
 from whylight.store.tables import RANDOM, Row
 from whylight.study.attribution_size import attribution_size
 from whylight.study.audit_advice import Advice, recommendation_of
@@ -124,7 +124,8 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
         analyses: Some of `returns`, `damage`, `size`, `agreement`, `ranking`, `randomised`, `all_words`, which are
             then refused if they cannot be done; all that can be if left out.
         methods: Methods to rank besides `occlusion`; those of `METHODS_TRIED` that work if left out.
-        removers: Removers to hold against each other, at least two; by default two, and `infill` if it has its model.
+        removers: Removers to hold against each other, at least two; by default two, and `infill` if its
+            masked language model is named, or the model is the bundled one, of whose language the bundled one is.
         sample: The most texts to draw from the data.
         seed: Of that draw, and of all that is drawn after it.
         settings: Settings of removers and methods, e.g. `{"infill.model": "bert-base-uncased"}`.
@@ -167,7 +168,8 @@ def _removers(classifier: Classifier, asked: Sequence[str] | None, settings: Map
         names = list(dict.fromkeys(asked))
     else:
         names = two_removers(classifier)
-        names += [INFILL] if INFILL in classifier.removers and f"{INFILL}.model" in settings else []
+        fits = f"{INFILL}.model" in settings or is_bundled(classifier.identity)  # the bundled one knows film reviews
+        names += [INFILL] if INFILL in classifier.removers and fits else []
     for name in names:
         if name not in classifier.removers:
             raise unknown(f"remover for {classifier.kind}", name, classifier.removers)
@@ -233,7 +235,7 @@ def _infilled(run: Callable[[Subject], FigureTable]) -> Callable[[Subject], Figu
 
     def checked(subject: Subject) -> FigureTable:
         if INFILL not in subject.removals:
-            raise IncompatibleError(f"it needs {REMOVERS[INFILL].facts['given']['model']}.")
+            raise IncompatibleError("it needs a masked language model: --set infill.model=FOLDER.")
         return run(subject)
 
     return checked

@@ -52,6 +52,7 @@ class Removal:
         draws: Whether a coalition may have several draws; there are probabilities then, and no logits.
         needs: What it works with besides the window, e.g. a masked language model.
         contents: Hashes of that, by what they are of.
+        notes: What readers of results should know of it.
         called: What tables call it: the name that it was asked for by, which may carry settings.
     """
 
@@ -61,6 +62,7 @@ class Removal:
     draws: bool = False
     needs: tuple[object, ...] = ()
     contents: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     called: str = ""
 
     def __call__(self, window: Window, keep: Bools) -> Variants:
