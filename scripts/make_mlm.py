@@ -126,11 +126,12 @@ def _shortened(folder: Path) -> Path:
 
 
 def _store(made: Path, target: Path) -> None:
-    """Write half-precision weights beside the tokenizer."""
+    """Write half-precision weights beside the tokenizer, which is the bundled classifier's own, file by file."""
     new = target.with_name(f".{target.name}")
     shutil.rmtree(new, ignore_errors=True)
     AutoModelForMaskedLM.from_pretrained(made, dtype=torch.float32).half().save_pretrained(new)
-    AutoTokenizer.from_pretrained(made).save_pretrained(new)
+    for path in BUNDLED.glob("tokenizer*"):
+        shutil.copy(path, new)
     shutil.rmtree(target, ignore_errors=True)
     new.rename(target)
 
