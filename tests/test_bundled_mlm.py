@@ -1,4 +1,4 @@
-"""The bundled masked language model: it is small, fills blanks out of the box, and shares the classifier's tokenizer."""
+"""The bundled masked language model: it is small, and fills blanks out of the box."""
 
 import numpy as np
 import pytest

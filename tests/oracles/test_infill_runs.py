@@ -24,8 +24,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_what_cannot_fill_blanks_is_refused_in_one_sentence(folder: Path, tmp_path: Path) -> None:
     clf = quick.classifier("bert")
-    with pytest.raises(SettingError, match=r"^the remover 'infill' needs a masked language model: --set infill.model"):
-        explain(clf, TEXT, remover="infill")
+    with pytest.raises(SettingError, match=r"^the remover 'infill' needs a masked language model: infill.model"):
+        run(clf, TEXT, **{"infill.model": ""})
     tiny.model("bert").save_pretrained(tmp_path / "classifier")
     tiny.tokenizer("bert").save_pretrained(tmp_path / "classifier")
     with pytest.raises(ModelError, match="is no trained masked language model: its weights lack"):

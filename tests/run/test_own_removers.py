@@ -90,7 +90,7 @@ def test_sanity_checks_take_removers_of_methods(clf: Any, data: Any) -> None:
         ("occlusion[remover=]", "unknown remover for a Hugging Face classifier ''"),
         ("occlusion[remover=delete[mode=top1]]", "unknown setting of 'delete' 'mode'"),
         ("occlusion[remover=infill[mode]]", r"a remover with settings is infill\[NAME=VALUE,NAME=VALUE\]"),
-        ("occlusion[remover=infill]", "the remover 'infill' needs a masked language model"),
+        ("occlusion[remover=infill[model=]]", r"the remover 'infill\[model=\]' needs a masked language model"),
     ],
 )
 def test_what_cannot_be_is_refused(name: str, sentence: str) -> None:

@@ -218,7 +218,7 @@ def test_what_cannot_be_done_is_refused_before_the_work(
         (SettingError, "'occlusion'", {"methods": ["occlusio"]}),
         (SettingError, "'mask' changes tokens", {"remover": "mask"}),
         (SettingError, "remover .*'dlete'", {"remover": "dlete"}),
-        (SettingError, "needs a masked language model", {"remover": "infill"}),
+        (SettingError, "needs a masked language model", {"remover": "infill", "settings": {"infill.model": ""}}),
         (SettingError, "at most 1, not 10", {"shares": [10]}),
         (SettingError, "above 0", {"shares": [0]}),
         (SettingError, "at least one of each", {"seeds": []}),

@@ -30,7 +30,7 @@ EXAMPLES = """
 
 whylight audit --model ./my-model --data reviews.jsonl --out audit.html
 
-whylight audit --model ./my-model --data reviews.jsonl --set infill.model=bert-base-uncased --budget 600 --out audit.html
+whylight audit --model ./my-model --data reviews.jsonl --set infill.model=./my-mlm --budget 600 --out audit.html
 
 whylight audit --data reviews.jsonl --analysis ranking --method "lime\\[samples=500]" --remover unk --remover delete
 """
@@ -61,7 +61,7 @@ def audit(  # noqa: PLR0913  one parameter an option
     remover: Annotated[
         list[str] | None,
         typer.Option(
-            help='What "removed" may mean, may be repeated. [dim]\\[default: two; infill too, if its model is named][/]',
+            help='What "removed" may mean, may be repeated. [dim]\\[default: two, and infill with a named model][/]',
             autocompletion=complete_removers,
         ),
     ] = None,

@@ -40,6 +40,8 @@ def chosen_removal(classifier: Classifier, name: str | None, settings: Mapping[s
     if Filler not in asked.spec.consumes:
         return removal
     model = str(removal.settings["model"])
+    if not model:
+        raise SettingError(f"the remover '{asked.name}' needs a masked language model: {asked.spec.name}.model=FOLDER.")
     filler = filler_of(classifier, model)
     contents = {f"{asked.name} {what}": value for what, value in filler.contents.items()}
     notes = filling_notes(model, classifier.identity)
