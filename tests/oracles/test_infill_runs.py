@@ -12,7 +12,6 @@ import quick
 import tiny
 import whylight as wl
 from whylight.core.errors import IncompatibleError, ModelError, SettingError
-from whylight.explaining.explain import explain
 from whylight.models.infill import filler_of
 from whylight.models.masked import MaskedModel
 
