@@ -14,7 +14,8 @@ import whylight as wl
 from prompting import ONE, TEXT, asked, language_model, prompted
 from whylight.cli.main import app
 from whylight.core.errors import InputError, ModelError, SettingError
-from whylight.core.prompt import Prompt, read_prompt, ready_prompts
+from whylight.core.prompt import Prompt
+from whylight.core.prompt_files import read_prompt, ready_prompts
 from whylight.core.text import Text
 from whylight.explaining.removing import chosen_removal
 

@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 from whylight.core.endpoint import Endpoint
 from whylight.core.errors import ModelError, SettingError
 from whylight.core.labels import GENERATED, Labels
-from whylight.core.prompt import read_prompt
+from whylight.core.prompt_files import read_prompt
 from whylight.models import endpoint as endpoints, promises
 from whylight.models.accelerated import AcceleratedNetwork
 from whylight.models.adapters import is_adapted, is_adapter, merged_copy, read_adapter
