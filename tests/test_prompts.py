@@ -197,6 +197,34 @@ def test_the_command_line_lists_prompts_and_asks_a_folder(tmp_path: Path) -> Non
     assert "occlusion: why" in done.stdout
 
 
+BAD = {
+    "no place for the text": "template = 'the plot was'\nanswers = {a = 'good', b = 'bad'}",
+    "the tokenizer leaves nothing of the answer": (
+        "template = '{text} the plot was'\nanswers = {a = 'good', b = \"\\u200b\"}"
+    ),
+    "begin with the same token; use scoring = 'mean'": (
+        "scoring = 'first'\ntemplate = '{text} the plot was'\nanswers = {a = 'good film', b = 'good plot'}"
+    ),
+    "no chat template; set chat = false": "chat = true\ntemplate = '{text}'\nanswers = {a = 'good', b = 'bad'}",
+    "stand around the text, so no word fits": (
+        f"template = '{'the film is good ' * 40}{{text}}'\nanswers = {{a = 'good', b = 'bad'}}"
+    ),
+    "of which it shows none": "features = ['text', 'shots']\ntemplate = '{text}'\nanswers = {a = 'good', b = 'bad'}",
+}
+
+
+def test_each_mistake_is_one_sentence_on_the_command_line(cli: Any, tmp_path: Path) -> None:
+    language_model().save_pretrained(tmp_path / "model")
+    tiny.tokenizer("llama").save_pretrained(tmp_path / "model")
+    for number, (said, content) in enumerate(BAD.items()):
+        path = tmp_path / f"{number}.toml"
+        path.write_text(content, encoding="utf-8")
+        code, out, err = cli("explain", TEXT, "--model", str(tmp_path / "model"), "--prompt", str(path))
+        assert (code, out) == (2, "")
+        assert said in " ".join(err.split())
+        assert "Traceback" not in err
+
+
 def test_a_prompt_is_a_public_name() -> None:
     assert wl.Prompt is Prompt
 
