@@ -1,5 +1,6 @@
 """Examples and instruction as features: leaving one out is asking with a prompt that never had it."""
 
+import copy
 import dataclasses
 from itertools import pairwise
 from pathlib import Path
@@ -32,7 +33,7 @@ def explained(answers: dict[str, str] = ONE, **options: Any) -> Prompt:
 
 
 def loaded(kind: str, prompt: Prompt, *, chat: bool = False) -> Any:
-    tokenizer = tiny.tokenizer("llama")
+    tokenizer = copy.deepcopy(tiny.tokenizer("llama"))
     tokenizer.chat_template = CHAT if chat else None
     return wl.load(language_model(kind), tokenizer, prompt=prompt)
 

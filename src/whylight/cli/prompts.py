@@ -17,14 +17,14 @@ FREE = "free text"
 def prompts(
     name: Annotated[str | None, typer.Argument(help="A prompt, or a TOML file, to show whole.")] = None,
 ) -> None:
-    """List the prompts that are ready, or show one as a model reads it.
+    r"""List the prompts that are ready, or show one as a model reads it.
 
     [bold]Examples[/]
 
         whylight prompts
         whylight prompts sentiment
         whylight explain "A gripping film." --model ./my-llm --prompt sentiment
-        whylight explain "A gripping film." --model ./my-llm --prompt "sentiment[features=text+shots]" --remover delete
+        whylight explain "A gripping film." --model ./my-llm --prompt "sentiment\[features=text+shots]" --remover delete
     """
     if name is None:
         every = [(one, read_prompt(one)) for one in ready_prompts()]
