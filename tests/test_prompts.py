@@ -1,5 +1,6 @@
 """Prompts: what they are made of, what is refused, and that a text cannot step out of its place."""
 
+import copy
 import dataclasses
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import tiny
 import whylight as wl
 from prompting import ONE, TEXT, asked, language_model, prompted
 from whylight.cli.main import app
-from whylight.core.errors import InputError, ModelError, SettingError
-from whylight.core.prompt import Prompt, read_prompt, ready_prompts
+from whylight.core.errors import InputError, ModelError, SettingError, WhylightError
+from whylight.core.prompt import Prompt
+from whylight.core.prompt_files import read_prompt, ready_prompts
 from whylight.core.text import Text
 from whylight.explaining.removing import chosen_removal
 
@@ -112,7 +114,7 @@ def test_a_chat_prompt_needs_a_chat_template() -> None:
 
 
 def test_a_text_cannot_end_its_own_message() -> None:
-    tokenizer = tiny.tokenizer("llama")
+    tokenizer = copy.deepcopy(tiny.tokenizer("llama"))
     tokenizer.chat_template = (
         "{% for m in messages %}<s>{{ m['content'] }}</s>{% endfor %}{% if add_generation_prompt %}<s>{% endif %}"
     )
@@ -169,6 +171,18 @@ def test_a_neutral_word_must_be_one_token() -> None:
         prompted(neutral="it is")
 
 
+def test_a_control_token_by_another_name_is_no_remover_and_the_receipt_says_so() -> None:
+    tokenizer = copy.deepcopy(tiny.tokenizer("llama"))
+    tokenizer.unk_token = tokenizer.eos_token
+    clf = wl.load(language_model(), tokenizer, prompt=asked())
+    assert not {"unk", "pad"} & set(clf.removers)
+    (note,) = (one for one in wl.explain(clf, TEXT, method="occlusion").provenance.notes if "control token" in one)
+    assert note.startswith(f"unk ({tokenizer.eos_token})")
+    with pytest.raises(WhylightError, match="unk"):
+        wl.explain(clf, TEXT, method="occlusion", remover="unk")
+    assert "unk" in prompted().removers
+
+
 def test_another_prompt_is_another_model_to_a_folder() -> None:
     first, second = (prompted(**options).contents() for options in ({}, {"shots": ()}))
     assert [name for name in first if first[name] != second[name]] == ["prompt"]
@@ -187,6 +201,9 @@ def test_the_command_line_lists_prompts_and_asks_a_folder(tmp_path: Path) -> Non
     runner = CliRunner()
     assert "sentiment" in runner.invoke(app, ["prompts"]).stdout
     assert "Hypothesis: <pair>" in runner.invoke(app, ["prompts", "nli"]).stdout
+    shown = runner.invoke(app, ["prompts", "sentiment[features=text+shots]"]).stdout
+    assert "explained besides the text: example 1 (negative), example 2 (positive)" in shown
+    assert shown.startswith(runner.invoke(app, ["prompts", "sentiment"]).stdout.split("<text>")[0])
     language_model().save_pretrained(tmp_path / "model")
     tiny.tokenizer("llama").save_pretrained(tmp_path / "model")
     (tmp_path / "mine.toml").write_text(FILE, encoding="utf-8")
@@ -194,6 +211,34 @@ def test_the_command_line_lists_prompts_and_asks_a_folder(tmp_path: Path) -> Non
     done = runner.invoke(app, ["explain", TEXT, *options])
     assert done.exit_code == 0, done.output
     assert "occlusion: why" in done.stdout
+
+
+BAD = {
+    "no place for the text": "template = 'the plot was'\nanswers = {a = 'good', b = 'bad'}",
+    "the tokenizer leaves nothing of the answer": (
+        "template = '{text} the plot was'\nanswers = {a = 'good', b = \"\\u200b\"}"
+    ),
+    "begin with the same token; use scoring = 'mean'": (
+        "scoring = 'first'\ntemplate = '{text} the plot was'\nanswers = {a = 'good film', b = 'good plot'}"
+    ),
+    "no chat template; set chat = false": "chat = true\ntemplate = '{text}'\nanswers = {a = 'good', b = 'bad'}",
+    "stand around the text, so no word fits": (
+        f"template = '{'the film is good ' * 40}{{text}}'\nanswers = {{a = 'good', b = 'bad'}}"
+    ),
+    "of which it shows none": "features = ['text', 'shots']\ntemplate = '{text}'\nanswers = {a = 'good', b = 'bad'}",
+}
+
+
+def test_each_mistake_is_one_sentence_on_the_command_line(cli: Any, tmp_path: Path) -> None:
+    language_model().save_pretrained(tmp_path / "model")
+    tiny.tokenizer("llama").save_pretrained(tmp_path / "model")
+    for number, (said, content) in enumerate(BAD.items()):
+        path = tmp_path / f"{number}.toml"
+        path.write_text(content, encoding="utf-8")
+        code, out, err = cli("explain", TEXT, "--model", str(tmp_path / "model"), "--prompt", str(path))
+        assert (code, out) == (2, "")
+        assert said in " ".join(err.split())
+        assert "Traceback" not in err
 
 
 def test_a_prompt_is_a_public_name() -> None:

@@ -15,7 +15,8 @@ from prompting import LIMIT, TEXT, language_model
 from whylight.cli.main import app
 from whylight.core.errors import InputError, SettingError
 from whylight.core.labels import GENERATED, WRITTEN
-from whylight.core.prompt import Prompt, Shot, read_prompt
+from whylight.core.prompt import Prompt, Shot
+from whylight.core.prompt_files import read_prompt
 from whylight.core.text import Text
 from whylight.explaining.case import open_case
 from whylight.models.lookups import word_embeddings

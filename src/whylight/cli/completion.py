@@ -1,7 +1,7 @@
 """What the shell may complete: names of plug-ins. It is asked at every press of a key, so that torch stays asleep."""
 
 from whylight.core.declared import declared_names
-from whylight.core.prompt import ready_prompts
+from whylight.core.prompt_files import ready_prompts
 
 
 def complete_methods(incomplete: str) -> list[str]:

@@ -15,7 +15,8 @@ AskedBy = Annotated[
     str | None,
     typer.Option(
         "--prompt",
-        help="How a causal language model is asked for a label: a ready prompt (see whylight prompts) or a TOML file.",
+        help="How a causal language model is asked for a label: a ready prompt (see whylight prompts) or a TOML file; "
+        "sentiment\\[features=text+shots] explains its examples, too.",
         metavar="NAME|FILE",
         autocompletion=complete_prompts,
     ),

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from whylight.cli.tables import print_columns
-from whylight.core.prompt import read_prompt, ready_prompts
+from whylight.core.prompt import PARTS
+from whylight.core.prompt_files import read_prompt, ready_prompts
 from whylight.explaining.console import put, say
 from whylight.report.layout import Column
 
@@ -16,13 +17,14 @@ FREE = "free text"
 def prompts(
     name: Annotated[str | None, typer.Argument(help="A prompt, or a TOML file, to show whole.")] = None,
 ) -> None:
-    """List the prompts that are ready, or show one as a model reads it.
+    r"""List the prompts that are ready, or show one as a model reads it.
 
     [bold]Examples[/]
 
         whylight prompts
         whylight prompts sentiment
         whylight explain "A gripping film." --model ./my-llm --prompt sentiment
+        whylight explain "A gripping film." --model ./my-llm --prompt "sentiment\[features=text+shots]" --remover delete
     """
     if name is None:
         every = [(one, read_prompt(one)) for one in ready_prompts()]
@@ -31,7 +33,9 @@ def prompts(
         say("Use: --prompt NAME, or a TOML file of your own.", style="dim")
         return
     asked = read_prompt(name)
-    shown = "".join(f"<{('text', 'pair')[piece]}>" if isinstance(piece, int) else piece for piece in asked.pieces)
+    shown = asked.written(asked.pieces, [f"<{name}>" for name in PARTS[: asked.n_texts]])
+    if asked.blocks:
+        shown += f"\n\n--- explained besides the text: {', '.join(block.name for block in asked.blocks)}"
     if asked.free:
         put(f"{shown}\n\n--- {FREE}, at most {asked.length} tokens; scoring {asked.scoring}\n")
         return

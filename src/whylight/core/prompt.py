@@ -12,27 +12,27 @@ A prompt without answers asks for free text. Then a label is a text that may be 
 writes, word by word the most probable (`generated`), or one that is given. Its score is the mean log-probability of its
 tokens (`scoring = "sum"`: their sum), whatever other texts there are.
 
-Only {text} and {pair} are explained (`features = ["text"]`: the first alone): everything else of a prompt is never
-removed, ranked or counted.
+Only {text} and {pair} are explained (`features = ["text"]`: the first alone), unless `features` also names
+"instruction" or "shots": then the instruction is one feature more, and so is each example. Everything else of a prompt
+is never removed, ranked or counted.
 """
 
 import re
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from pathlib import Path
-from typing import Any, Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
 
-from whylight.core.errors import InputError, SettingError, unknown
+from whylight.core.errors import SettingError, unknown
+from whylight.core.text import Block
 
 Scoring = Literal["mean", "sum", "first"]
 Calibration = Literal["none", "contextual"]
 Piece = str | int
-"""Of a prompt: words that are always the same, or the number of the text that stands there (a pair has two)."""
+"""Of a prompt: words that are always the same, or the number of the part that stands there: a text, then blocks."""
 PARTS = ("text", "pair")
+INSTRUCTION, SHOTS = "instruction", "shots"
+"""What else can be explained."""
 FIELD = re.compile(r"(\{(?:text|pair|instruction|shots|answer)\})")
-READY = Path(__file__).resolve().parent.parent / "models" / "prompts"
-"""Where the prompts are that come with the package."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class Prompt:
         chat: Whether the whole is a message in the model's own chat template.
         scoring: How the tokens of an answer count together.
         calibration: Whether what the prompt says of empty texts is taken off.
-        features: Which of its texts are explained.
+        features: What of it is explained: its texts, and perhaps the instruction and the shots.
         length: Tokens that the model may write, where it may write what it likes.
         stop: What ends such a text, e.g. a new line; it is no part of it.
         neutral: What stands for a removed word; None lets the model's tokenizer decide.
@@ -107,8 +107,15 @@ class Prompt:
             )
         if self.length < 1:
             raise SettingError(f"'length' of the prompt '{self.name}' must be at least 1, not {self.length}.")
-        if "text" not in self.features or not set(self.features) <= set(PARTS):
-            raise SettingError(f"'features' of the prompt '{self.name}' are ['text'] or ['text', 'pair'].")
+        if "text" not in self.features or not set(self.features) <= {*PARTS, INSTRUCTION, SHOTS}:
+            raise SettingError(
+                f"'features' of the prompt '{self.name}' are 'text', and perhaps 'pair', 'instruction' and 'shots'."
+            )
+        for name, words in ((INSTRUCTION, self.instruction), (SHOTS, "".join(map(self._shown, self.shots)))):
+            if name in self.features and not (words.strip() and self.template.count(f"{{{name}}}") == 1):
+                raise SettingError(
+                    f"'features' of the prompt '{self.name}' name '{name}', of which it shows none, or shows it twice."
+                )
 
     def _check_slots(self) -> None:
         names = FIELD.findall(self.template)
@@ -139,18 +146,51 @@ class Prompt:
         return "{pair}" in self.template
 
     @property
+    def n_texts(self) -> int:
+        """How many texts it asks about."""
+        return 1 + self.takes_pairs
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """What is explained besides texts, in the order in which it is read."""
+        return tuple(block for part in FIELD.split(self.template) for block in self._blocks_of(part))
+
+    def _blocks_of(self, part: str) -> list[Block]:
+        """Return the blocks that stand for a part of the template, or none where that is not explained."""
+        if part.strip("{}") not in self.features:
+            return []
+        if part == "{instruction}":
+            return [Block(INSTRUCTION, self.instruction)]
+        shots = self.shots if part == "{shots}" else ()
+        return [Block(f"example {n} ({shot.label})", self._shown(shot)) for n, shot in enumerate(shots, start=1)]
+
+    @property
     def pieces(self) -> tuple[Piece, ...]:
         """What it is made of, in order; no two stretches of fixed words stand side by side."""
         fixed = {"{instruction}": self.instruction, "{shots}": "".join(map(self._shown, self.shots))}
         slots = {f"{{{name}}}": number for number, name in enumerate(PARTS)}
         found: list[Piece] = []
+        number = self.n_texts
         for part in FIELD.split(self.template):
-            piece = slots.get(part, fixed.get(part, part))
+            own = len(self._blocks_of(part))
+            found += range(number, number + own)
+            number += own
+            piece = slots.get(part, "" if own else fixed.get(part, part))
             if isinstance(piece, str) and found and isinstance(found[-1], str):
                 found[-1] += piece
             else:
                 found.append(piece)
         return tuple(piece for piece in found if piece != "")
+
+    def written(self, pieces: Sequence[Piece], texts: Sequence[str]) -> str:
+        """Return pieces of this prompt in words.
+
+        Args:
+            pieces: Its pieces, or some of them.
+            texts: What stands for its texts.
+        """
+        words = [*texts, *(block.words for block in self.blocks)]
+        return "".join(words[piece] if isinstance(piece, int) else piece for piece in pieces)
 
     def _shown(self, shot: Shot) -> str:
         own = {"{text}": shot.text, "{pair}": shot.pair or "", "{answer}": self.answers.get(shot.label, shot.label)}
@@ -176,73 +216,5 @@ def between(prompt: Prompt, tail: str, blank: str, answer: str) -> str:
         blank: Blanks behind them.
         answer: The answer.
     """
-    missing = not prompt.chat and not tail.endswith(("\n", "\t")) and not answer[0].isspace()
+    missing = not prompt.chat and not tail.endswith(("\n", "\t", " ")) and not answer[0].isspace()
     return blank or (" " if missing else "")
-
-
-def read_prompt(source: str | Path | Prompt) -> Prompt:
-    """Return a prompt: one that comes with the package by its name, or one in a TOML file.
-
-    Args:
-        source: A name, the path of a file, or a prompt.
-    """
-    if isinstance(source, Prompt):
-        return source
-    ready = READY / f"{source}.toml"
-    if str(source) in ready_prompts():
-        return _read(ready)
-    path = Path(source)
-    if not path.is_file():
-        known = ", ".join(ready_prompts())
-        raise InputError(f"there is no prompt '{source}': name a TOML file, or one that is ready: {known}.")
-    return _read(path)
-
-
-def ready_prompts() -> tuple[str, ...]:
-    """Return the names of the prompts that come with the package."""
-    return tuple(sorted(path.stem for path in READY.glob("*.toml")))
-
-
-def _read(path: Path) -> Prompt:
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"the prompt '{path}' cannot be read: {error}.") from None
-    known = [one.name for one in fields(Prompt)]
-    for name in found:
-        if name not in known:
-            raise unknown(f"entry of the prompt '{path}'", name, known)
-    if "template" not in found:
-        raise InputError(f"the prompt '{path}' lacks 'template'.")
-    _check_types(found, path)
-    shots = tuple(_shot(one, path) for one in found.get("shots", ()))
-    features = tuple(map(str, found.get("features", PARTS)))
-    return Prompt(**{"name": path.stem, **found, "shots": shots, "features": features})
-
-
-def _shot(given: object, path: Path) -> Shot:
-    known = [one.name for one in fields(Shot)]
-    if not isinstance(given, dict) or not {"text", "label"} <= set(given) <= set(known):
-        raise InputError(f"each [[shots]] of the prompt '{path}' has 'text' and 'label', and perhaps 'pair'.")
-    return Shot(**{name: str(value) for name, value in given.items()})
-
-
-_KINDS: Mapping[str, tuple[type, str]] = {
-    "answers": (dict, "a table"),
-    "shots": (list, "a list of tables"),
-    "chat": (bool, "true or false"),
-    "features": (list, "a list of names"),
-    "length": (int, "a whole number"),
-}
-"""What entries of a file are, where they are no texts."""
-
-
-def _check_types(found: Mapping[str, Any], path: Path) -> None:
-    """Refuse an entry of another kind than the prompt's own, before it is used."""
-    for name, value in found.items():
-        wanted, called = _KINDS.get(name, (str, "a text"))
-        if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-            raise InputError(f"'{name}' of the prompt '{path}' must be {called}.")
-    for label, answer in found.get("answers", {}).items():
-        if not isinstance(answer, str):
-            raise InputError(f"the answer for '{label}' of the prompt '{path}' must be a text.")

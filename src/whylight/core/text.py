@@ -1,4 +1,4 @@
-"""Texts, perhaps in pairs, and stretches of them."""
+"""Texts, perhaps in pairs, what a prompt shows around them, and stretches of all that."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ class Span:
     """Characters `start` to `end` (exclusive) of one part of a text.
 
     Attributes:
-        part: 0 for the text, 1 for its pair.
+        part: 0 for the text, 1 for its pair; blocks of a prompt follow.
         start: First character.
         end: One past the last character.
     """
@@ -29,6 +29,19 @@ class Span:
     part: int
     start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Words around a text that are one feature together: the instruction of a prompt, or one of its examples.
+
+    Attributes:
+        name: What it is called.
+        words: What it says.
+    """
+
+    name: str
+    words: str
 
 
 @input_kind
@@ -40,6 +53,7 @@ class Text:
         text: The text.
         pair: The second text of a pair task (a hypothesis, an answer), or None.
         words: The data set's own words in reading order, or None for the usual cut into words.
+        blocks: What a prompt shows around it and is explained besides, block by block.
     """
 
     kind: ClassVar[str] = "text"
@@ -48,16 +62,28 @@ class Text:
     text: str
     pair: str | None = None
     words: tuple[Span, ...] | None = None
+    blocks: tuple[Block, ...] = ()
 
     @property
-    def parts(self) -> tuple[str, ...]:
+    def texts(self) -> tuple[str, ...]:
         """The text, and its pair if there is one."""
         return (self.text,) if self.pair is None else (self.text, self.pair)
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """What spans are of: the text, its pair if there is one, and the blocks around them."""
+        return (*self.texts, *(block.words for block in self.blocks))
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """What each part is called."""
+        names = ("text",) if self.pair is None else ("first text", "second text")
+        return (*names, *(block.name for block in self.blocks))
+
+    @property
     def key(self) -> str:
         """The text; of a pair both, with a character between them that no text holds."""
-        return "\0".join(self.parts)
+        return "\0".join(self.texts)
 
     @property
     def size(self) -> int:
@@ -71,13 +97,16 @@ class Text:
     def to_json(self) -> dict[str, JsonValue]:
         """Return the texts, and the data set's own words where there are any."""
         words: JsonValue = None if self.words is None else [list(numbers_of(word)) for word in self.words]
-        return {"text": self.text, "pair": self.pair, **({} if words is None else {"words": words})}
+        blocks: JsonValue = [[block.name, block.words] for block in self.blocks]
+        further = {"words": words, "blocks": blocks or None}
+        return {"text": self.text, "pair": self.pair, **{name: one for name, one in further.items() if one is not None}}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Text":
         """Make a text of what `to_json` returned."""
-        words = value.get("words")
-        return cls(value["text"], value["pair"], None if words is None else tuple(Span(*word) for word in words))
+        words, blocks = value.get("words"), tuple(Block(*block) for block in value.get("blocks", ()))
+        own = None if words is None else tuple(Span(*word) for word in words)
+        return cls(value["text"], value["pair"], own, blocks)
 
     def marks(self, gold: Sequence[Span], places: Sequence[Span]) -> Bools:
         """Say of each place whether at least half of its characters are marked."""
@@ -97,7 +126,7 @@ class Text:
         return np.asarray([[number + APART * span.part] for number, span in enumerate(places)], dtype=np.float64)
 
     def levels(self, places: Sequence[Span]) -> tuple[Ints, ...]:
-        """Return the paragraph and the sentence that each place begins in, numbered through all texts, `[places]`."""
+        """Return the paragraph and the sentence that each place begins in, numbered through all parts, `[places]`."""
         found = []
         for cut in (segment.paragraphs, segment.sentences):
             starts = [(part, start) for part, text in enumerate(self.parts) for start, _ in cut(text)]

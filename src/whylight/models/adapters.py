@@ -6,6 +6,7 @@ like any other model; it must answer as the adapter does. The user's own object 
 
 import copy
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from safetensors import safe_open
 from whylight.core.errors import ModelError
 from whylight.models.folder import ADAPTER_CONFIG, ADAPTER_WEIGHTS, check_inside, has_tokenizer, quoted, read_object
 from whylight.models.holding import held
-from whylight.models.reading import Read, loading, read_model
+from whylight.models.reading import TRAINED, Read, Task, loading, read_model
 from whylight.models.unchanged import unchanged
 
 PREFIX = "base_model.model."
@@ -46,8 +47,13 @@ def merged_copy(model: Any, tokenizer: Any) -> Any:  # noqa: ANN401  a model of 
         return _merge(model, tokenizer)
 
 
-def read_adapter(folder: Path) -> tuple[Any, Any]:
-    """Read an adapter and its base model; return the merged model and its tokenizer."""
+def read_adapter(folder: Path, task: Task = "a text classifier") -> tuple[Any, Any]:
+    """Read an adapter and its base model; return the merged model and its tokenizer.
+
+    Args:
+        folder: The folder of the adapter.
+        task: What the base is read as.
+    """
     try:
         from peft import PeftModel  # noqa: PLC0415  an optional dependency, needed here alone
     except ImportError:
@@ -58,8 +64,8 @@ def read_adapter(folder: Path) -> tuple[Any, Any]:
         raise ModelError(f"{quoted(folder)} has no {ADAPTER_WEIGHTS}; adapters are read from safetensors only.")
     with loading(folder), safe_open(folder / ADAPTER_WEIGHTS, framework="pt") as file:
         shapes = {key.removeprefix(PREFIX): tuple(file.get_slice(key).get_shape()) for key in file.keys()}  # noqa: SIM118
-    base = _read_base(name, shapes, folder)
-    with loading(folder):
+    base = _read_base(name, shapes, folder, task)
+    with loading(folder), torch.random.fork_rng(devices=[]):  # peft draws weights before it reads them
         adapted = PeftModel.from_pretrained(base.model, str(folder), use_safetensors=True, local_files_only=True)
         return _merge(adapted, base.tokenizer), base.tokenizer
 
@@ -77,19 +83,20 @@ def _base_name(folder: Path) -> str:
     return name
 
 
-def _read_base(name: str, shapes: dict[str, tuple[int, ...]], folder: Path) -> Read:
+def _read_base(name: str, shapes: dict[str, tuple[int, ...]], folder: Path, task: Task) -> Read:
     """Read a base model, with a head of the size that the adapter has; what both lack is refused."""
     tokenizer = folder if has_tokenizer(folder) else None
     try:
-        base = read_model(name, allow_pickle=False, tokenizer=tokenizer, local_files_only=True)
-        outputs = _outputs(base.model, shapes)
+        read = partial(read_model, name, allow_pickle=False, task=task, tokenizer=tokenizer, local_files_only=True)
+        base = read()
+        outputs = _outputs(base.model, shapes) if task == "a text classifier" else None
         if outputs not in (None, base.model.config.num_labels):
-            base = read_model(name, allow_pickle=False, tokenizer=tokenizer, local_files_only=True, num_labels=outputs)
+            base = read(num_labels=outputs)
     except ModelError as error:
         raise ModelError(f"the base model of the adapter {quoted(folder)} is missing or broken: {error}") from error
     absent = [key for key in base.absent if key not in shapes]
     if absent:
-        raise ModelError(f"{quoted(folder)} is not a trained classifier: it and its base lack {', '.join(absent[:3])}.")
+        raise ModelError(f"{quoted(folder)} is not {TRAINED[task]}: it and its base lack {', '.join(absent[:3])}.")
     return base
 
 

@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 from whylight.core.endpoint import Endpoint
 from whylight.core.errors import ModelError, SettingError
 from whylight.core.labels import GENERATED, Labels
-from whylight.core.prompt import read_prompt
+from whylight.core.prompt_files import read_prompt
 from whylight.models import endpoint as endpoints, promises
 from whylight.models.accelerated import AcceleratedNetwork
 from whylight.models.adapters import is_adapted, is_adapter, merged_copy, read_adapter
@@ -28,7 +28,7 @@ from whylight.models.onnx import OnnxClassifier
 from whylight.models.onnx_reading import find_file, load_file
 from whylight.models.pipelines import is_pipeline as is_hugging_face_pipeline, unpack
 from whylight.models.prompted import PromptedNetwork
-from whylight.models.reading import find_folder, read_model
+from whylight.models.reading import TRAINED, Task, find_folder, read_model
 from whylight.models.writing import WritingNetwork
 
 Tokenizer = Any
@@ -69,10 +69,8 @@ def load_prompted(model: Any, tokenizer: Tokenizer, asked: Asked) -> Transformer
         check_placed(model, asked.device)
         plain, name = _given(model, tokenizer)
     elif isinstance(model, str | Path):
-        found = read_model(str(model), allow_pickle=asked.allow_pickle, task="a language model")
-        if found.absent:
-            raise ModelError(f"{quoted(model)} is not a trained language model: its weights lack {found.absent[0]}.")
-        plain, tokenizer, name = found.model, tokenizer or found.tokenizer, str(model)
+        plain, its_tokenizer = _read_either(str(model), allow_pickle=asked.allow_pickle, task="a language model")
+        tokenizer, name = tokenizer or its_tokenizer, str(model)
         move(plain, chosen_device(asked.device or CPU))
     else:
         raise ModelError("a prompt is for a causal language model: give a folder, a hub id, or model and tokenizer.")
@@ -184,15 +182,14 @@ def _given(model: Any, tokenizer: Tokenizer) -> tuple[Any, str]:  # noqa: ANN401
     return merged_copy(model, tokenizer), f"{identity} with adapter {', '.join(model.active_adapters)}"
 
 
-def _read_either(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
+def _read_either(path: str, *, allow_pickle: bool, task: Task = "a text classifier") -> tuple[Any, Any]:
     """Read a whole model, or an adapter with its base."""
     folder = find_folder(path)
     if folder is not None and is_adapter(folder):
-        return read_adapter(folder)
-    found = read_model(path, allow_pickle=allow_pickle)
+        return read_adapter(folder, task)
+    found = read_model(path, allow_pickle=allow_pickle, task=task)
     if found.absent:
-        lacking = ", ".join(found.absent[:3])
-        raise ModelError(f"{quoted(path)} is not a trained classifier: its weights lack {lacking}.")
+        raise ModelError(f"{quoted(path)} is not {TRAINED[task]}: its weights lack {', '.join(found.absent[:3])}.")
     return found.model, found.tokenizer
 
 

@@ -95,9 +95,10 @@ class TransformerClassifier:
             SoftGame: self.soft_game,
             TraceView: self.trace_view,
         }
-        if isinstance(self.network, PromptedNetwork):
+        words = not self.network.explains_blocks  # these two look at words of texts alone
+        if isinstance(self.network, PromptedNetwork) and words:
             self.offers[TextView] = partial(text_view, self.network)
-        if not labels.open:  # a network is fitted to labels that are always the same
+        if not labels.open and words:  # a network is fitted to labels that are always the same
             self.offers[AttributedView] = self.attributed_view
 
     @property

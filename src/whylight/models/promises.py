@@ -62,6 +62,11 @@ def check_tokenizer(tokenizer: Any) -> None:  # noqa: ANN401
 
 def _check_task(model: Any, *, prompted: bool) -> None:  # noqa: ANN401
     name, writes = type(model).__name__, model.get_output_embeddings() is not None
+    if prompted and getattr(model.config, "is_encoder_decoder", False):
+        raise ModelError(
+            f"'{name}' writes by a decoder behind an encoder, and a prompt asks models that read and write in one row; "
+            "give a causal language model."
+        )
     if prompted and (not writes or not model.can_generate()):
         raise ModelError(f"'{name}' does not write text, so it cannot be asked by a prompt; leave the prompt out.")
     if not prompted and (writes or not hasattr(model.config, "id2label")):

@@ -14,6 +14,7 @@ none are reused any more.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from whylight.core.arrays import Floats, Ints
 from whylight.core.encoded import Encoded, Long, Unit
-from whylight.core.errors import ModelError, SettingError
+from whylight.core.errors import ModelError
 from whylight.core.identity import digest
 from whylight.core.labels import Head, Labels
 from whylight.core.prompt import PARTS, Prompt
@@ -31,13 +32,11 @@ from whylight.core.text import Text
 from whylight.models import tokenised
 from whylight.models.holding import held
 from whylight.models.prefixes import LEAST, Prefixes, Root, common_prefix
-from whylight.models.prompt_reading import PromptReader
+from whylight.models.prompt_reading import PromptReader, control_notes, replacement_tokens
 from whylight.models.token_network import TokenNetwork
 from whylight.models.unchanged import unchanged
 from whylight.views.tokens import TokenBatch, TokenWindow
 
-NEUTRAL = (" ...", "...", " _", "_", " .", ".")
-"""What may stand for a removed word; the first that is one token does."""
 CONTENT_FREE = ("N/A", "[MASK]", "")
 TOLERANCE = 1e-4
 
@@ -59,6 +58,9 @@ class PromptedNetwork(TokenNetwork):
         with held(tokenizer):
             self.reader = PromptReader(tokenizer, prompt)
             self.answers = self._read_answers()
+        self.explains_blocks = bool(self.reader.blocks)
+        if self.explains_blocks:
+            self.kind = f"{self.kind} whose prompt is explained block by block"
         self.whole = limit
         self.costs = self._unread
         self._prefixes = Prefixes()
@@ -94,15 +96,29 @@ class PromptedNetwork(TokenNetwork):
         self._without_content = None  # the model may have been trained on since the last text
         self._prefixes.forget()
         with held(self.tokenizer):
-            return tokenised.encode(
+            encoded = tokenised.encode(
                 self.tokenizer,
-                example,
+                replace(example, blocks=self.reader.blocks),
                 unit=unit,
                 long=long,
                 limit=self.limit,
                 replacements=self.replacements,
                 reading=self.reader.read(example),
             )
+        return replace(encoded, notes=(*encoded.notes, *self._explained))
+
+    @property
+    def _explained(self) -> list[str]:
+        """What the receipt says of features that are no words of a text, and of removers that there are not."""
+        names = ", ".join(block.name for block in self.reader.blocks)
+        blocks = [f"of the prompt, each of these is one feature: {names}"] if names else []
+        return [*blocks, *control_notes(self.tokenizer, self.replacements)]
+
+    @property
+    def removers(self) -> tuple[str, ...]:
+        """The removers that work on its windows, default first; no word can be written for a whole example."""
+        found = super().removers
+        return tuple(name for name in found if name != "infill") if self.explains_blocks else found
 
     def forward(self, rows: TokenBatch, **options: Any) -> Any:  # noqa: ANN401  a transformers output
         """Run one batch; its logits are one column per label."""
@@ -139,7 +155,7 @@ class PromptedNetwork(TokenNetwork):
 
     def plain_inputs(self, example: Text, window: TokenWindow) -> Mapping[str, Tensor]:
         """Return the ids of a prompt about a text, as the tokenizer gives them for the whole of it."""
-        ids = self._written_ids(*example.parts)
+        ids = self._written_ids(*example.texts)
         left = torch.as_tensor(window.ids, device=ids.device)  # of a text that is too long
         return {"input_ids": (ids if len(ids) == len(left) else left)[None]}
 
@@ -170,21 +186,7 @@ class PromptedNetwork(TokenNetwork):
         return str(self.tokenizer.decode([self.replacements["neutral"]]))
 
     def _find_replacements(self) -> dict[str, int]:
-        """Return the neutral token, and the unknown one where it is not a control token that goes by that name."""
-        found, unknown = {"neutral": self._neutral()}, self.tokenizer.unk_token_id
-        if unknown is not None and "unk" in str(self.tokenizer.unk_token).lower():
-            found["unk"] = int(unknown)
-        return found
-
-    def _neutral(self) -> int:
-        asked = NEUTRAL if self.prompt.neutral is None else (self.prompt.neutral,)
-        for words in asked:
-            ids, _ = tokenised.tokens_of(self.tokenizer, words)
-            if len(ids) == 1:
-                return ids[0]
-        if self.prompt.neutral is not None:
-            raise SettingError(f"neutral = '{self.prompt.neutral}' must be one token of the model; it is {len(ids)}.")
-        raise ModelError("no neutral word is one token of this model; name one in the prompt: neutral = '...'.")
+        return replacement_tokens(self.tokenizer, self.prompt)
 
     def _reading(self, places: Tensor) -> dict[str, Tensor]:
         """Ask for logits at the ends of rows alone, where a model can be asked so."""

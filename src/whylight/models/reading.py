@@ -55,6 +55,12 @@ LOADERS: dict[Task, Any] = {
     "an image classifier": AutoModelForImageClassification,
 }
 IMAGES: Task = "an image classifier"
+TRAINED: dict[Task, str] = {
+    "a text classifier": "a trained classifier",
+    "a language model": "a trained language model",
+    IMAGES: "a trained image classifier",
+}
+"""What a model must be whose weights are all there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -120,6 +120,11 @@ def question(endpoint: Endpoint, prompt: Prompt) -> Question:
             f"the prompt '{prompt.name}' asks about a pair of texts, and an endpoint is asked about single ones; write "
             "one of the two into the template."
         )
+    if prompt.blocks:
+        raise SettingError(
+            f"the prompt '{prompt.name}' explains its instruction or shots, and an endpoint is asked about words of "
+            "the text alone; use features = ['text']."
+        )
     if prompt.neutral is not None and not prompt.neutral.strip():
         raise SettingError(f"'neutral' of the prompt '{prompt.name}' is empty; leave it out, or use '...'.")
     if endpoint.top_logprobs < len(prompt.answers):

@@ -29,11 +29,11 @@ class Reading:
 
     Attributes:
         slots: What stands where in a row.
-        parts: Ids and offsets of each text's tokens; offsets are into the text.
+        parts: Ids and offsets of the tokens of each part that is explained; offsets are into the part.
     """
 
     slots: list[Slot]
-    parts: list[tuple[list[int], Offsets]]
+    parts: dict[int, tuple[list[int], Offsets]]
 
 
 @dataclass(frozen=True, slots=True)

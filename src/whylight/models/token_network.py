@@ -42,6 +42,8 @@ class TokenNetwork:
     """
 
     kind = "a Hugging Face classifier"
+    explains_blocks = False
+    """Whether features are more than words of texts."""
     costs: Callable[[TokenBatch], Ints] | None = None
     """What each row takes, where that is not its length."""
 

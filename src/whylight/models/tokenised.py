@@ -39,7 +39,7 @@ class TextTokens:
 
 def check_text(example: Text) -> None:
     """Refuse what no tokenizer can read and what holds nothing to explain."""
-    for name, text in zip(("text", "pair"), example.parts, strict=False):
+    for name, text in zip(("text", "pair"), example.texts, strict=False):
         if not isinstance(text, str):
             raise InputError(f"the {name} must be a string, not {type(text).__name__}.")
         if not text.strip():
@@ -51,8 +51,10 @@ def check_text(example: Text) -> None:
 
 
 def units(example: Text, unit: Unit, *, part: int = 0) -> Offsets:
-    """Return the offsets of the words or sentences of one text; a data set's own words come first."""
+    """Return the offsets of the words or sentences of one part; a data set's own words come first, a block is one."""
     text = example.parts[part]
+    if part >= len(example.texts):
+        return [(len(text) - len(text.lstrip()), len(text.rstrip()))]
     if unit == "sentence":
         return segment.sentences(text)
     if example.words is None:
@@ -86,27 +88,29 @@ def encode(  # noqa: PLR0913  one keyword per fact of the model
         reading: The texts as they stand in a prompt; by default they stand between the tokenizer's special tokens.
     """
     check_text(example)
-    parts: list[TextTokens] = []
+    parts: dict[int, TextTokens] = {}
     spans: list[Span] = []
-    for number in range(len(example.parts if reading is None else reading.parts)):
+    for number in range(len(example.texts)) if reading is None else reading.parts:
         own = None if reading is None else reading.parts[number]
-        part, offsets = _part(tokenizer, example, number, unit=unit, first=len(spans), tokens=own)
-        parts.append(part)
+        parts[number], offsets = _part(tokenizer, example, number, unit=unit, first=len(spans), tokens=own)
         spans += [Span(number, start, end) for start, end in offsets]
-    if not any(len(part.ids) for part in parts):
+    texts = [number for number in parts if number < len(example.texts)]
+    if not any(len(parts[number].ids) for number in texts):
         raise InputError("the tokenizer leaves nothing of the text; there is no word to explain.")
     slots = layout(tokenizer, pair=example.pair is not None) if reading is None else reading.slots
     frame = Frame(slots, replacements or {})
     capacity = limit - frame.size
     encoded = Encoded(example, unit, tuple(spans), ())
-    if sum(len(part.ids) for part in parts) <= capacity:
+    if sum(len(part.ids) for part in parts.values()) <= capacity:
         read = replace(encoded, windows=(_window(frame, parts),))
     else:
-        read = _cut(encoded, frame, parts, long=long, limit=limit)
+        read = _cut(encoded, frame, parts, texts=texts, long=long, limit=limit)
     rows = (one for one in read.windows if isinstance(one, TokenWindow))
     windows = tuple(replace(one, texts=example.parts, spans=read.places) for one in rows)
     read = replace(read, windows=windows)
-    return replace(read, notes=(*read.notes, *_joint_notes([text for part in parts for text in part.joint], unit)))
+    return replace(
+        read, notes=(*read.notes, *_joint_notes([text for part in parts.values() for text in part.joint], unit))
+    )
 
 
 def _part(
@@ -118,14 +122,14 @@ def _part(
     first: int,
     tokens: tuple[list[int], Offsets] | None,
 ) -> tuple[TextTokens, Offsets]:
-    """Tokenise one text, unless that is done; features are numbered from `first`."""
+    """Tokenise one part, unless that is done; features are numbered from `first`."""
     text = example.parts[number]
     ids, offsets = tokens_of(tokenizer, text) if tokens is None else tokens
     anchors: Anchors = [first_visible(text, start, end) for start, end in offsets]
     own_words = units(example, "word", part=number)
     words = _owners(anchors, own_words, length=len(text), first=first)
     boundaries = [i for i in range(len(words)) if i == 0 or words[i] != words[i - 1]]
-    if unit == "word":
+    if unit == "word" or number >= len(example.texts):
         features, owners = own_words, words
     else:
         features = units(example, unit, part=number) if unit == "sentence" else _token_spans(text, offsets, anchors)
@@ -214,10 +218,11 @@ def _token_spans(text: str, offsets: Offsets, anchors: Anchors) -> Offsets:
 
 
 def _window(
-    frame: Frame, parts: list[TextTokens], *, cut: int = NO_FEATURE, span: tuple[int, int] = (0, 0)
+    frame: Frame, parts: Mapping[int, TextTokens], *, cut: int = NO_FEATURE, span: tuple[int, int] = (0, 0)
 ) -> TokenWindow:
     """Assemble one row; of part `cut` only the tokens in `span` are taken."""
-    first = np.cumsum([0, *(len(part.ids) for part in parts)])
+    ends = np.cumsum([len(part.ids) for part in parts.values()])
+    token = {number: np.arange(end - len(parts[number].ids), end) for number, end in zip(parts, ends, strict=True)}
     rows = []
     for slot in frame.slots:
         if slot.part == NO_FEATURE:
@@ -226,27 +231,28 @@ def _window(
         else:
             chosen = slice(*span) if slot.part == cut else slice(None)
             piece, owners = parts[slot.part].ids[chosen], parts[slot.part].feature[chosen]
-            number = np.arange(first[slot.part], first[slot.part + 1])[chosen]
+            number = token[slot.part][chosen]
         rows.append((piece, np.full(len(piece), slot.type), owners, number))
-    ids, types, feature, token = (np.concatenate(field) for field in zip(*rows, strict=True))
-    return TokenWindow(ids, types, feature, token, frame.replacements)
+    ids, types, feature, numbers = (np.concatenate(field) for field in zip(*rows, strict=True))
+    return TokenWindow(ids, types, feature, numbers, frame.replacements)
 
 
-def _cut(encoded: Encoded, frame: Frame, parts: list[TextTokens], *, long: Long, limit: int) -> Encoded:
-    """Cut the longer part into windows; the shorter one stands in each of them."""
-    capacity = limit - frame.size
-    n_tokens = sum(len(part.ids) for part in parts) + frame.size
+def _cut(
+    encoded: Encoded, frame: Frame, parts: Mapping[int, TextTokens], *, texts: list[int], long: Long, limit: int
+) -> Encoded:
+    """Cut the longer text into windows; the shorter one, and what is around them, stands in each."""
+    around = frame.size + sum(len(part.ids) for number, part in parts.items() if number not in texts)
+    capacity = limit - around
+    n_tokens = sum(len(parts[number].ids) for number in texts) + around
     if long == "refuse":
         raise InputError(
             f"the text has {n_tokens} tokens and the model reads {limit}; use --long window, segments or truncate."
         )
-    if capacity < len(parts):
-        raise InputError(
-            f"the model reads {limit} tokens, of which {frame.size} stand around the text, so no word fits."
-        )
-    longer = max(range(len(parts)), key=lambda number: len(parts[number].ids))
-    room = capacity - sum(len(p.ids) for number, p in enumerate(parts) if number != longer)
-    if len(parts) > 1 and room < max(1, capacity // 2):
+    if capacity < len(texts):
+        raise InputError(f"the model reads {limit} tokens, of which {around} stand around the text, so no word fits.")
+    longer = max(texts, key=lambda number: len(parts[number].ids))
+    room = capacity - sum(len(parts[number].ids) for number in texts if number != longer)
+    if len(texts) > 1 and room < max(1, capacity // 2):
         raise InputError(f"both texts are too long: the shorter one may have at most {capacity // 2} tokens.")
     part = parts[longer]
     spans = chunking.windows(len(part.ids), boundaries=part.boundaries, capacity=room)

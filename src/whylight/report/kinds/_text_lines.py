@@ -49,15 +49,21 @@ def excerpt(pieces: Sequence[Piece]) -> list[Piece]:
     return [*shown, Piece(" \u2026")] if end < len(pieces) else shown
 
 
-def evidence_lines(found: Ranking, *, pair: bool, width: int) -> list[Text]:
-    """List evidence, one line per span; the span stands in marks, because there may be no bold type."""
+def evidence_lines(found: Ranking, *, names: Sequence[str], width: int) -> list[Text]:
+    """List evidence, one line per span; the span stands in marks, because there may be no bold type.
+
+    Args:
+        found: The evidence.
+        names: What the parts of the text are called, where there are several.
+        width: Letters of a line.
+    """
     if not found.passages:
         return [Text(f"{found.name}: none, {found.lack}", style="dim")]
     last = len(str(len(found.passages)))
     remark = f" ({one_line(found.remark)})" if found.remark else ""
     lines = [Text(found.name, style="bold").append(remark, style="not bold dim").append(":")]
     for number, one in enumerate(found.passages, start=1):
-        part = ("first text: ", "second text: ")[one.part] if pair else ""
+        part = f"{one_line(names[one.part])}: " if names else ""
         start = Text(f"{number:>{last}}. {one.shown}  ").append(part, style="dim")
         lines.append(start + _passage_line(one, room=max(16, width - start.cell_len)))
     more = f"{found.more} weaker {'span is' if found.more == 1 else 'spans are'} not listed"

@@ -26,19 +26,19 @@ GLANCE = 40
 
 def text_html(row: AnswerRow, manner: Manner) -> Markup:
     """Return a row on a page: evidence, coloured text, strongest words; no text, where one stands above all rows."""
-    found, pair = _evidence_of_row(row, manner), _is_pair(row.explanation)
+    found, names = _evidence_of_row(row, manner), _names(row.explanation)
     if manner.once:
-        return macro("text.html", "listed", row, found, pair, manner.anchor)
+        return macro("text.html", "listed", row, found, names, manner.anchor)
     parts = pieces_of(row.explanation, row.target)
-    return macro("text.html", "row", row, parts, found, pair, manner.length <= GLANCE, manner.folded)
+    return macro("text.html", "row", row, parts, found, names, manner.length <= GLANCE, manner.folded)
 
 
 def text_whole(rows: Sequence[tuple[int, AnswerRow]], manner: Manner) -> Markup:
     """Return a text once for many labels, with the evidence of all of them marked."""
     rankings = [(number, _evidence_of_row(row, manner)) for number, row in rows]
     cited = [Citation(one.part, one.start, one.end, n) for n, found in rankings if found for one in found.passages]
-    parts = cited_pieces(text_of(rows[0][1].explanation.example), cited)
-    return macro("text.html", "cited", parts, len(parts) > 1, manner.anchor)
+    one = rows[0][1].explanation
+    return macro("text.html", "cited", cited_pieces(text_of(one.example), cited), _names(one), manner.anchor)
 
 
 def text_tile(row: AnswerRow, brief: bool) -> Markup:  # noqa: FBT001  as every renderer
@@ -49,13 +49,14 @@ def text_tile(row: AnswerRow, brief: bool) -> Markup:  # noqa: FBT001  as every 
 def text_lines(row: AnswerRow, manner: Manner, width: int) -> list[rich_text.Text]:
     """Return a row in a terminal: coloured text, and evidence where the text is long or there are several labels."""
     one, made = row.explanation, []
+    names = _names(one)
     for number, pieces in enumerate(() if manner.once else pieces_of(one, row.target)):
-        if _is_pair(one):
-            made.append(rich_text.Text("first text" if number == 0 else "second text", style="dim"))
+        if names:
+            made.append(rich_text.Text(clean(names[number]), style="dim"))
         made.append(paragraph(excerpt(pieces), signed=row.signed))
     found = _evidence_of_row(row, manner)
     if found is not None and (manner.length > GLANCE or manner.labels > 1):
-        made += evidence_lines(found, pair=_is_pair(one), width=width)
+        made += evidence_lines(found, names=names, width=width)
     return made
 
 
@@ -69,18 +70,18 @@ def text_above(explanation: Explanation, manner: Manner) -> list[rich_text.Text]
     parts = [rich_text.Text(clean(part).rstrip()) for part in text_of(explanation.example).parts]
     if len(parts) == 1:
         return parts
-    names = (rich_text.Text(name, style="dim") for name in ("first text", "second text"))
+    names = (rich_text.Text(clean(name), style="dim") for name in _names(explanation))
     return [line for pair in zip(names, parts, strict=True) for line in pair]
 
 
 def text_brief(explanation: Explanation) -> str:
     """Return the text in quotation marks; of a pair, both."""
-    return " / ".join(f'"{part}"' for part in text_of(explanation.example).parts)
+    return " / ".join(f'"{part}"' for part in text_of(explanation.example).texts)
 
 
 def text_layers(stack: Sequence[Explanation], target: Target) -> Markup:
     """Return the layers of a method above the words."""
-    return macro("text.html", "layers", picture(stack, target), _is_pair(stack[0]))
+    return macro("text.html", "layers", picture(stack, target), _names(stack[0]))
 
 
 def text_evidence(explanation: Explanation, target: Target, spans: int) -> list[dict[str, Any]]:
@@ -92,8 +93,10 @@ def _evidence_of_row(row: AnswerRow, manner: Manner) -> Ranking | None:
     return ranking(row.explanation, row.target, spans=manner.evidence)
 
 
-def _is_pair(explanation: Explanation) -> bool:
-    return text_of(explanation.example).pair is not None
+def _names(explanation: Explanation) -> tuple[str, ...]:
+    """Return what the parts of a text are called, or nothing where it is the only one."""
+    names = text_of(explanation.example).part_names
+    return names if len(names) > 1 else ()
 
 
 def word_count(explanation: Explanation) -> int:

@@ -25,7 +25,7 @@ from whylight.report.plots.canvas import (
 )
 from whylight.report.plots.fonts import short_label
 from whylight.report.plots.letters import answer_title, fitted_lines, room_beside
-from whylight.report.plots.subject import PARTS, said_words, word_names
+from whylight.report.plots.subject import marked_parts, said_words, word_names
 from whylight.report.sheets import count_of
 
 WIDTH, BAR, AROUND = 6.4, 0.27, 1.15
@@ -156,7 +156,7 @@ def caption_of(explanation: Explanation) -> list[str]:
     layer, model = receipt.settings.get("layer"), short_label(receipt.model, widest=40)
     said = [receipt.method, *([f"layer {layer}"] if isinstance(layer, int) else []), model]
     said += ["same for every label"] if not receipt.class_specific and len(explanation.targets) > 1 else []
-    return said + ([f"{PARTS[0]} first text, {PARTS[1]} second text"] if len(parts) > 1 else [])
+    return said + (marked_parts(explanation) if len(parts) > 1 else [])
 
 
 def _said(explanation: Explanation, target: Target) -> str:

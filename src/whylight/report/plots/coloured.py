@@ -43,7 +43,7 @@ from whylight.report.plots.letters import (
     frame_points,
     title_height,
 )
-from whylight.report.plots.subject import PARTS, said_words, word_names
+from whylight.report.plots.subject import part_mark, said_words, word_names
 
 WIDTH = 6.8
 """Inches of the picture."""
@@ -102,7 +102,7 @@ def _set_parts(parts: Sequence[Sequence[Piece]], *, wide: float) -> tuple[list[P
     for number, pieces in enumerate(parts):
         if len(parts) > 1:
             height += PART * (number + 1)
-            made.append(PlacedLetters(PARTS[number], 0, 0.0, height - 2, -1.0))
+            made.append(PlacedLetters(part_mark(number), 0, 0.0, height - 2, -1.0))
         lines = _wrapped(pieces, wide)
         base = base_direction("".join(piece.text for piece in pieces))
         for line in lines:

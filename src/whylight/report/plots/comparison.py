@@ -30,7 +30,7 @@ from whylight.report.plots.canvas import (
 from whylight.report.plots.cells import MINUS, draw_cells, minus_marks, write_cells
 from whylight.report.plots.fonts import short_label
 from whylight.report.plots.letters import answer_title, fitted_lines, room_beside
-from whylight.report.plots.subject import PARTS, common_target, said_words, word_names
+from whylight.report.plots.subject import common_target, marked_parts, said_words, word_names
 
 COLUMN, NARROW, ROW = 1.05, 0.5, 0.25
 """Inches of a column, of one without numbers, and of a row."""
@@ -89,7 +89,7 @@ def draw_comparison(
         shown = [f"{len(kept)} of {len(words)} words"] if len(words) > len(kept) else []
         caption = fitted_lines([*shown, MEANINGS[scale]], beside)
         heading(ax, answer_title(explanations[0], one, beside), caption, gap=INCH * tall)
-        meanings = _meanings(signed, pair=any(PARTS[1] in word for word in words))
+        meanings = [*_meanings(signed), *marked_parts(explanations[0])]
         ax.set_xlabel("\n".join(fitted_lines(meanings, beside)), loc="left", fontsize=SMALL, color=MUTED)
     said = (
         f"{name}: {said_words(words, row, signed=each.provenance.signed)}"
@@ -146,8 +146,7 @@ def _tall_names(columns: Sequence[str], room: float) -> float:
     return FLAT if longest < room else FLAT + 0.65 * longest
 
 
-def _meanings(signed: Sequence[bool], *, pair: bool) -> list[str]:
-    """Say what colours and marks mean."""
+def _meanings(signed: Sequence[bool]) -> list[str]:
+    """Say what colours mean."""
     said = ["blue speaks for the label", f"red, {MINUS}, against it"] if any(signed) else []
-    said += [] if all(signed) else ["purple is importance, without a sign"]
-    return said + ([f"{PARTS[0]} first text, {PARTS[1]} second text"] if pair else [])
+    return said + ([] if all(signed) else ["purple is importance, without a sign"])

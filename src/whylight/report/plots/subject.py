@@ -14,8 +14,8 @@ from whylight.report.numbers import shown_score
 from whylight.report.terminal import word_entry
 from whylight.run.evaluation import Evaluation
 
-PARTS = ("\u2460", "\u2461")
-"""Marks of words of the first and of the second text of a pair."""
+FIRST_MARK, MARKS = 0x2460, 20
+"""Numbers in circles: marks of words of the first text of a pair, of the second, of what a prompt shows."""
 WIDEST = 24
 """Characters of a word that is beside a bar or above a column."""
 SPOKEN = 5
@@ -82,12 +82,23 @@ def word_names(explanation: Explanation) -> list[str]:
     """Name features that stand by themselves: a bare sign in quotes, which of several alike it is, of which text."""
     shown = [word_entry(explanation.example.show(place), longest=WIDEST) for place in explanation.places]
     counts, seen, names = Counter(shown), Counter[str](), []
-    pair = isinstance(explanation.example, Text) and explanation.example.pair is not None
+    several = isinstance(explanation.example, Text) and len(explanation.example.parts) > 1
     for place, word in zip(explanation.places, shown, strict=True):
         seen[word] += 1
-        name = f"{word} ({seen[word]})" if counts[word] > 1 and not pair else word
-        names.append(f"{PARTS[place.part]} {name}" if pair else name)
+        name = f"{word} ({seen[word]})" if counts[word] > 1 and not several else word
+        names.append(f"{part_mark(place.part)} {name}" if several else name)
     return names
+
+
+def part_mark(number: int) -> str:
+    """Return the mark of a part of a text."""
+    return chr(FIRST_MARK + number) if number < MARKS else f"({number + 1})"
+
+
+def marked_parts(explanation: Explanation) -> list[str]:
+    """Say what the marks of parts mean, where there are several."""
+    names = explanation.example.part_names if isinstance(explanation.example, Text) else ()
+    return [", ".join(f"{part_mark(n)} {name}" for n, name in enumerate(names))] if len(names) > 1 else []
 
 
 def said_words(names: Sequence[str], scores: Floats, *, signed: bool, most: int = SPOKEN) -> str:
