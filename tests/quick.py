@@ -32,7 +32,13 @@ FEW: dict[str, float] = {
 }
 FEW_COALITIONS = 240
 """Of KernelSHAP, which refuses too few for the text; the longest here has 100 words."""
-METHOD_NAMES = [name for name in METHODS.names() if not {TextView, ActivationView} & set(METHODS[name].consumes)]
+OF_PICTURES = {"guided_backprop", "excitation_backprop", "attention_attribution", "transition_attention_maps"}
+"""Methods that ask for what classifiers of pictures alone can say."""
+METHOD_NAMES = [
+    name
+    for name in METHODS.names()
+    if name not in OF_PICTURES and not {TextView, ActivationView} & set(METHODS[name].consumes)
+]
 """Methods for classifiers of texts; those that ask a language model about itself, and those of pictures, have tests of
 their own."""
 FITTED = [name for name in METHOD_NAMES if METHODS[name].facts["given"]]
