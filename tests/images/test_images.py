@@ -153,6 +153,42 @@ def test_pictures_are_evaluated_stored_and_read_back(tmp_path: Path) -> None:
     assert {len(one.places) for one in again} == {PIXELS}
 
 
+def test_faithfulness_is_measured_over_nineteen_shares_and_four_backgrounds() -> None:
+    clf, shown = classifier(Curved()), picture()
+    found = wl.evaluate(
+        clf,
+        Dataset("one", "test", ("cat", "dog"), (Record("0", shown, ("dog",)),)),
+        methods=["saliency"],
+        metrics=["aopc_comprehensiveness", "aopc_sufficiency"],
+        settings={"steps": 19},
+        remover="backgrounds",
+        score="probability",
+        target="gold",
+        progress=False,
+    )
+    measured = {row["metric"]: row["value"] for row in found.scores if row["method"] == "saliency"}
+    ranked = wl.explain(clf, shown, method="saliency", target="dog", score="probability", progress=False).scores[0]
+    order, full = np.argsort(-ranked, kind="stable"), probability_of_dog(clf, shown.array[None] / 255)[0]
+    drops: dict[str, list[float]] = {"aopc_comprehensiveness": [], "aopc_sufficiency": []}
+    for share in range(5, 100, 5):
+        top = np.zeros(PIXELS, dtype=bool)
+        top[order[: round(share / 100 * PIXELS)]] = True
+        for name, keep in (("aopc_comprehensiveness", ~top), ("aopc_sufficiency", top)):
+            inside = keep.reshape(SIDE, SIDE, 1)
+            frames = [np.where(inside, shown.array / 255, background(clf, shown, one)) for one in BACKGROUNDS]
+            drops[name].append(full - probability_of_dog(clf, np.stack(frames)).mean())
+    for name, values in drops.items():
+        assert measured[name] == pytest.approx(np.mean(values), abs=1e-4)
+
+
+def probability_of_dog(clf: ImageClassifier, frames: np.ndarray) -> np.ndarray:
+    """Return probabilities of colours, without this package."""
+    inputs = torch.as_tensor((frames - [0.5, 0.25, 0.75]) / [0.5, 0.25, 0.25]).permute(0, 3, 1, 2).float()
+    with torch.no_grad():
+        made: np.ndarray = clf.model(inputs).double().softmax(-1)[:, 1].numpy()
+    return made
+
+
 def test_units_of_texts_and_pictures_are_not_mixed_up() -> None:
     with pytest.raises(IncompatibleError, match="no features that are words; use pixel, patch, superpixel"):
         wl.explain(classifier(), picture(), unit="word", progress=False)

@@ -10,7 +10,8 @@ Functions of torch that a network calls are answered with their own value, and w
     max pool, shapes   by their own gradient, which is all of it to the unit that was taken
 
 A negative probability stands for one of the negative of a unit: a batch norm with a negative factor makes one, and the
-linear layer below then takes its negative weights, as if both were one layer. The first layer reads colours in numbers
+linear layer below then takes its negative weights, as if both were one layer. Units that are no rectifier's may be
+below 0; as far as they are, they excite nothing. The first layer reads colours in numbers
 of its own, of which black is the least: it is walked through as a layer of what is above black.
 
 Whatever else a network does to what depends on its input (a gate, a softmax, a smooth activation) is refused.
@@ -20,6 +21,7 @@ Reference: Zhang et al. 2016. Cost: one more pass of each linear layer, forward 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -156,11 +158,17 @@ class _ExcitationCalls(Calls):
             for sign in (1, -1):
                 wanted = (sign * winning).clamp(min=0)
                 if bool(wanted.any()):
-                    positive = (sign * weight).clamp(min=0)
-                    total += _shared(lambda x, w=positive: function(x, w, None, *args[3:], **rest), own, wanted)
+                    answer = partial(_without_bias, function, (sign * weight).clamp(min=0), args[3:], rest)
+                    total += _shared(answer, own, wanted)
             return (total,)
 
         return share
+
+
+def _without_bias(
+    function: Callable[..., Tensor], weight: Tensor, others: tuple[Any, ...], options: dict[str, Any], units: Tensor
+) -> Tensor:
+    return function(units, weight, None, *others, **options)
 
 
 def _passed(share: Share, value: Tensor, live: list[Tensor]) -> Tensor:

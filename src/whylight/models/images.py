@@ -174,7 +174,8 @@ class ImageClassifier:
     @property
     def n_layers(self) -> int:
         """Layers of a transformer; a network that does not say how many makes it an attribute that is missing."""
-        return int(self.model.config.num_hidden_layers)
+        config: Any = self.model.config
+        return int(config.num_hidden_layers)
 
     def layers_obstacle(self, *, post_norm: bool) -> str | None:
         """Return why the layers of this model cannot be recorded, or None if they can."""
