@@ -19,6 +19,7 @@ from whylight.testing.texts import TEXT
 from whylight.views.activations import ActivationView
 from whylight.views.asking import TextView
 from whylight.views.classifier import Request
+from whylight.views.soft import SoftPicture
 
 __all__ = ["TEXT", "snapshot"]
 """What is shared with the checks of the package."""
@@ -37,7 +38,7 @@ OF_PICTURES = {"guided_backprop", "excitation_backprop", "attention_attribution"
 METHOD_NAMES = [
     name
     for name in METHODS.names()
-    if name not in OF_PICTURES and not {TextView, ActivationView} & set(METHODS[name].consumes)
+    if name not in OF_PICTURES and not {TextView, ActivationView, SoftPicture} & set(METHODS[name].consumes)
 ]
 """Methods for classifiers of texts; those that ask a language model about itself, and those of pictures, have tests of
 their own."""

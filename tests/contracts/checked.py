@@ -44,7 +44,7 @@ MOSTLY_OF_VIEWS = {
 """Checks that hold for all of them wherever they hold for one; that they do is left to the slow tests."""
 OF_TOKENIZERS = {"every_unit_is_explained"}
 OTHER_TOKENIZERS = ("roberta", "llama")
-COSTLY = ("aml", "marc", "meaningful_perturbation")
+COSTLY = ("aml", "marc")
 """Methods that train or optimise, and see no more of an architecture than its gradients, which others look at too."""
 
 

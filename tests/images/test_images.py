@@ -160,10 +160,9 @@ def test_faithfulness_is_measured_over_nineteen_shares_and_four_backgrounds() ->
         Dataset("one", "test", ("cat", "dog"), (Record("0", shown, ("dog",)),)),
         methods=["saliency"],
         metrics=["aopc_comprehensiveness", "aopc_sufficiency"],
-        settings={"steps": 19},
+        settings={"aopc_comprehensiveness.steps": 19, "aopc_sufficiency.steps": 19},
         remover="backgrounds",
-        score="probability",
-        target="gold",
+        options=wl.Options(target="gold", score="probability"),
         progress=False,
     )
     measured = {row["metric"]: row["value"] for row in found.scores if row["method"] == "saliency"}

@@ -6,8 +6,8 @@
 Pixels do not have a number each: m is a grid of 28 x 28 numbers, which is enlarged to the picture and blurred, so that
 no fine pattern can fool the network. For the same reason a picture is moved by a few pixels in each step; lengths are
 those of a picture of 224 pixels, and shrink with it. The first mask fades the smallest disc in the middle that
-takes 99% of what fading all takes. Patches and words have a number each, regions and words no disc to start from (they
-start half faded), and texts, which cannot be moved, get noise instead.
+takes 99% of what fading all takes. Patches and regions have a number each; regions have no neighbours and no disc, and
+start half faded.
 
 Reference: Fong and Vedaldi 2017, "deletion". Cost: `steps` forward and backward passes per target, and some forward
 passes for the first mask. A step is one of Adam, as in the published code; the paper does not say.
@@ -27,14 +27,13 @@ from whylight.core.registry import method
 from whylight.core.scores import Scores
 from whylight.methods._pull import grid_of
 from whylight.views.gradient import Baseline
-from whylight.views.soft import SoftGame
+from whylight.views.soft import SoftPicture
 
 SIDE = 224
 """Pixels of a side of pictures whose lengths the paper gives."""
-BLUR, POWER, ENOUGH, DISCS, NOISE = 5.0, 3.0, 0.99, 14, 0.06
-"""Deviation of the blur of a mask, exponent of unevenness, the fall that the first disc makes, how many discs are
-tried, and noise of texts as a share of their embeddings' spread."""
-BACKGROUNDS: tuple[Baseline, ...] = ("blur", "mask", "unk", "pad", "neutral")
+BLUR, POWER, ENOUGH, DISCS = 5.0, 3.0, 0.99, 14
+"""Deviation of the blur of a mask, exponent of unevenness, the fall that the first disc makes, and how many discs are
+tried."""
 
 
 class Weights(NamedTuple):
@@ -52,11 +51,11 @@ class Weights(NamedTuple):
     scores=("probability",),
 )
 def meaningful_perturbation(  # noqa: PLR0913  the weights and numbers of an optimisation, each with its default
-    game: SoftGame,
+    game: SoftPicture,
     *,
     sparsity: float = 1e-4,
     smoothness: float = 1e-2,
-    background: Baseline = "auto",
+    background: Baseline = "blur",
     cells: int = 28,
     jitter: float = 4.0,
     steps: int = 300,
@@ -69,13 +68,12 @@ def meaningful_perturbation(  # noqa: PLR0913  the weights and numbers of an opt
             raise SettingError(f"the setting '{name}' must be at least {least:g}, not {value:g}.")
     if min(sparsity, smoothness) < 0:
         raise SettingError("the settings 'sparsity' and 'smoothness' must be 0 or more.")
-    ground = game.first_background(*BACKGROUNDS) if background == "auto" else background
     field = Field(game, cells=cells)
     n_targets = len(game.view.score(game.view.inputs))
     progress.expect(n_targets * steps)
     found = [
         _optimised(
-            Perturbed(game, field, ground, jitter=jitter, seed=seed),
+            Perturbed(game, field, background, jitter=jitter, seed=seed),
             target,
             Weights(sparsity, smoothness),
             steps=steps,
@@ -83,7 +81,7 @@ def meaningful_perturbation(  # noqa: PLR0913  the weights and numbers of an opt
         )
         for target in range(n_targets)
     ]
-    return Scores(np.stack(found), resolved={"background": ground})
+    return Scores(np.stack(found))
 
 
 class Field:
@@ -94,16 +92,11 @@ class Field:
         cells: Numbers on a side, at most.
     """
 
-    def __init__(self, game: SoftGame, *, cells: int) -> None:
-        places = game.positions
-        grid = grid_of(places) if places.shape[1] > 1 else (1, len(places))
-        self.picture = grid if places.shape[1] > 1 else None
-        """Rows and columns of features, if they are those of a picture."""
-        self.features = grid or (1, len(places))
-        self.shape = (min(cells, self.features[0]), min(cells, self.features[1]))
-        if self.picture is None:
-            self.shape = self.features
-        self.connected = grid is not None
+    def __init__(self, game: SoftPicture, *, cells: int) -> None:
+        self.grid = grid_of(game.positions)
+        """Rows and columns of features; None of regions."""
+        self.features = self.grid or (1, len(game.positions))
+        self.shape = (min(cells, self.grid[0]), min(cells, self.grid[1])) if self.grid else self.features
 
     def mask(self, numbers: Tensor) -> Tensor:
         """Return how far each feature is present, `[features]`."""
@@ -116,7 +109,7 @@ class Field:
 
     def unevenness(self, numbers: Tensor) -> Tensor:
         """Return the cubed differences of neighbours, added up; none, where features have no neighbours."""
-        if not self.connected:
+        if self.grid is None:
             return numbers.new_zeros(())
         down, across = numbers.diff(dim=0), numbers.diff(dim=1)
         return down.abs().pow(POWER).sum() + across.abs().pow(POWER).sum()
@@ -130,7 +123,7 @@ class Field:
 
 
 class Perturbed:
-    """A game that is asked about masks, moved or with noise, by a generator of its own.
+    """A game that is asked about masks of a picture that is moved, by a generator of its own.
 
     Args:
         game: The game.
@@ -140,19 +133,15 @@ class Perturbed:
         seed: Of the generator.
     """
 
-    def __init__(self, game: SoftGame, field: Field, background: Baseline, *, jitter: float, seed: int) -> None:
+    def __init__(self, game: SoftPicture, field: Field, background: Baseline, *, jitter: float, seed: int) -> None:
         self.game, self.field, self._background = game, field, background
         self._generator = torch.Generator().manual_seed(seed)
-        pixels = field.picture is not None and field.features[0] * field.features[1] == len(game.view.inputs)
+        pixels = field.grid is not None and field.features[0] * field.features[1] == len(game.view.inputs)
         self._most = [round(jitter * size / SIDE) if pixels else 0 for size in field.features]
-        self._noise = 0.0 if game.positions.shape[1] > 1 else NOISE * float(game.view.inputs.std())
 
     def score(self, numbers: Tensor, target: int) -> Tensor:
-        """Return the score of a target with a mask, moved or with noise."""
+        """Return the score of a target with a mask, and moved."""
         points = self.game.points(self.field.mask(numbers)[None], background=self._background)
-        if self._noise:
-            noise = torch.randn(points.shape, generator=self._generator, dtype=points.dtype).to(points.device)
-            points = points + self._noise * noise * self.game.view.positions.content[:, None]
         if any(self._most):
             shifts = [int(torch.randint(-most, most + 1, (1,), generator=self._generator)) for most in self._most]
             grid = points.reshape(1, *self.field.features, -1)
@@ -163,7 +152,7 @@ class Perturbed:
     def start(self, target: int) -> Tensor:
         """Return the first mask."""
         like = self.game.view.inputs
-        if self.field.picture is None:
+        if self.field.grid is None:
             return torch.full(self.field.shape, 0.5).to(like)
         discs = self.field.discs(like)
         masks = [self.field.mask(one)[None] for one in (torch.ones_like(discs[0]), *discs)]

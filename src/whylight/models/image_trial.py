@@ -21,7 +21,7 @@ from whylight.views.classifier import Request
 from whylight.views.game import Game
 from whylight.views.gradient import GradientView
 from whylight.views.meter import Meter
-from whylight.views.soft import SoftGame
+from whylight.views.soft import SoftGame, SoftPicture
 from whylight.views.view import View
 
 if TYPE_CHECKING:
@@ -94,5 +94,6 @@ TRIALS: Mapping[type[View], Callable[["ImageClassifier"], str | None]] = {
     Game: trial_of_game,
     GradientView: trial_of_gradient,
     SoftGame: trial_of_gradient,
+    SoftPicture: trial_of_gradient,
     ActivationView: trial_of_gradient,
 }

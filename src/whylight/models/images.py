@@ -47,7 +47,7 @@ from whylight.views.grouped import GroupedGame
 from whylight.views.meter import Meter
 from whylight.views.pixels import PixelBatch, PixelWindow
 from whylight.views.positions import Positions
-from whylight.views.soft import SoftGame, soft_game_of
+from whylight.views.soft import SoftGame, SoftPicture, soft_game_of
 from whylight.views.trace import TraceView
 from whylight.views.view import View
 
@@ -88,6 +88,7 @@ class ImageClassifier:
             Game: self.game,
             GradientView: self.gradient_view,
             SoftGame: self.soft_game,
+            SoftPicture: self.soft_game,
             ActivationView: self.activation_view,
         }
         if isinstance(model, PreTrainedModel):
@@ -130,7 +131,7 @@ class ImageClassifier:
 
     def soft_game(self, encoded: Encoded, request: Request) -> SoftGame:
         """Look at a picture as a function of how far each feature is present."""
-        return soft_game_of(self.gradient_view(encoded, request), encoded, request)
+        return soft_game_of(self.gradient_view(encoded, request), encoded, request, kind=SoftPicture)
 
     def gradient_view(self, encoded: Encoded, request: Request) -> GradientView:
         """Look at a picture as a function of its colours."""

@@ -33,7 +33,7 @@ Path = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Indices `[batch]` -> points `[batch, positions, dims]` and coefficients that broadcast over them."""
 
 _CUT = (
-    "no gradient of the score reaches the words: the model computes something that has none (e.g. integer weights); "
+    "no gradient of the score reaches the input: the model computes something that has none (e.g. integer weights); "
     "use occlusion or kernel_shap."
 )
 BATCHED_LIMIT = 256
