@@ -4,7 +4,7 @@
     python findings/fashion.py --few 3          three pictures, and a network that is trained for some steps only
 
 Pictures are of 28 pixels, and patches of 4. The network is trained here, from nothing, and must reach 88 %. Measured as
-in `pictures.py`, where they are of 224 pixels: whether methods differ as they do there cannot be told from so small ones.
+in `pictures.py`, where they are of 224 pixels: what differs there need not differ on so small ones.
 """
 
 import argparse
@@ -17,12 +17,12 @@ import numpy as np
 import torch
 from document import WORK, Table, put
 from numpy.typing import NDArray
+from pictures import FAITHFUL, differences, measured, table_of
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from transformers import ViTConfig, ViTForImageClassification
 
 import whylight as wl
-from pictures import FAITHFUL, differences, measured, table_of
 from whylight.data.dataset import Dataset, Record
 
 DATA = Path("/usr/share/datasets/fashion-mnist")

@@ -1,7 +1,7 @@
 """Claim E4 on pictures: methods on EfficientNet-Lite0, by faithfulness as paper 5 measures it, and by masks of animals.
 
     python findings/pictures.py path/to/data            all of it: hours
-    python findings/pictures.py path/to/data --few 2    two pictures of each kind; tables are printed, nothing is written
+    python findings/pictures.py path/to/data --few 2    two pictures of each kind; tables are printed alone
 
 Accuracy is that on 150 photos, one per class of ImageNet, and on 140 photos of pets. Faithfulness: the probability of
 the gold class without the top 5, 10, ..., 95 % of the pixels (Comp) and with them alone (Suff), mean over four

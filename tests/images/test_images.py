@@ -20,6 +20,7 @@ from whylight.core.rationale import Rationale
 from whylight.data.dataset import Dataset, Record
 from whylight.explaining.removing import chosen_removal
 from whylight.models.images import ImageClassifier
+from whylight.report.displays.explanations import one_picture
 from whylight.report.heat import heat_of, regions_of
 from whylight.report.png import png
 from whylight.store import runs
@@ -254,3 +255,19 @@ def test_regions_of_any_shape_have_places_and_labels() -> None:
     np.testing.assert_array_equal(one.labels, labels)
     assert one.own_places == (Box(0, 0, 1, 2), Box(0, 1, 2, 3), Box(1, 0, 2, 1))
     assert Image.from_json(json.loads(json.dumps(one.to_json()))) == one
+
+
+def test_a_picture_file_shows_the_picture_beside_its_colours(tmp_path: Path) -> None:
+    found = wl.explain(classifier(), picture(), method=["occlusion", "saliency"], target="dog", progress=False)
+    found.save(tmp_path / "both.png")
+    found[0].save(tmp_path / "one.png")
+    both, one = (np.asarray(Pillow.open(tmp_path / name).convert("RGB")) for name in ("both.png", "one.png"))
+    assert both.shape[1] == one.shape[1]
+    assert both.shape[0] == 2 * one.shape[0]
+    colourful = np.ptp(both.astype(int), axis=2) > 60
+    assert colourful[:, : both.shape[1] // 2].any()
+    figure = wl.plot.alt_text(one_picture(list(found)))
+    assert "occlusion: dog" in figure
+    assert "strongest regions x" in figure
+    with pytest.raises(InputError, match="13 explained pictures are too many for one file, which holds 12"):
+        one_picture([found[0]] * 13)
