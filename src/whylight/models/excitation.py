@@ -16,7 +16,7 @@ of its own, of which black is the least: it is walked through as a layer of what
 
 Whatever else a network does to what depends on its input (a gate, a softmax, a smooth activation) is refused.
 
-Reference: Zhang et al. 2016. Cost: one more pass of each linear layer, forward and backward.
+Reference: Zhang et al. 2018. Cost: one more pass of each linear layer, forward and backward.
 """
 
 from collections.abc import Callable, Iterator
