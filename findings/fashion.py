@@ -100,7 +100,7 @@ def trained(place: Path, *, steps: int | None) -> Any:
         optimiser.step()
         schedule.step()
         if number % 100 == 0:
-            print(f"step {number:,} of {total:,}: loss {float(loss):.3f}", flush=True)
+            print(f"step {number:,} of {total:,}: loss {float(loss.detach()):.3f}", flush=True)
     model.eval().save_pretrained(place)
     return model
 
