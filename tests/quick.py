@@ -19,6 +19,7 @@ from whylight.testing.texts import TEXT
 from whylight.views.activations import ActivationView
 from whylight.views.asking import TextView
 from whylight.views.classifier import Request
+from whylight.views.soft import SoftPicture
 
 __all__ = ["TEXT", "snapshot"]
 """What is shared with the checks of the package."""
@@ -32,7 +33,13 @@ FEW: dict[str, float] = {
 }
 FEW_COALITIONS = 240
 """Of KernelSHAP, which refuses too few for the text; the longest here has 100 words."""
-METHOD_NAMES = [name for name in METHODS.names() if not {TextView, ActivationView} & set(METHODS[name].consumes)]
+OF_PICTURES = {"guided_backprop", "excitation_backprop", "attention_attribution", "transition_attention_maps"}
+"""Methods that ask for what classifiers of pictures alone can say."""
+METHOD_NAMES = [
+    name
+    for name in METHODS.names()
+    if name not in OF_PICTURES and not {TextView, ActivationView, SoftPicture} & set(METHODS[name].consumes)
+]
 """Methods for classifiers of texts; those that ask a language model about itself, and those of pictures, have tests of
 their own."""
 FITTED = [name for name in METHOD_NAMES if METHODS[name].facts["given"]]

@@ -22,6 +22,8 @@ LOOKS_AT = {
     "SoftGame": "how far words are present, as a share that can be optimised",
     "GradientView": "gradient: how the score moves with each word's embedding",
     "TraceView": "what one pass computed: attention, and what each layer did",
+    "ActivationView": "maps of a late layer of a network on pictures, and their gradients",
+    "SoftPicture": "how far parts of a picture are present, as a share that can be optimised",
     "AttributedView": "a network that was fitted to the model beforehand",
 }
 """Views, in the words of someone who reads an explanation; a view that is missing here is told by its own docstring."""

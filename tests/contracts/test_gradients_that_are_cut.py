@@ -79,7 +79,7 @@ def test_a_view_without_a_way_from_its_input_to_its_score_is_refused() -> None:
     positions = Positions(torch.arange(3), 3)
     for score in (lambda points: torch.ones(len(points), 2), lambda _points: torch.ones(1, 2, requires_grad=True) * 2):
         view = GradientView(score, inputs, baselines={"zero": torch.zeros_like(inputs)}, positions=positions)
-        with pytest.raises(IncompatibleError, match="no gradient of the score reaches the words"):
+        with pytest.raises(IncompatibleError, match="no gradient of the score reaches the input"):
             view.gradient()
 
 

@@ -1,10 +1,13 @@
 """Grad-CAM on a network whose maps and weights are known, and on architectures of Hugging Face."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
+from torchcam.methods import GradCAM
 
 import whylight as wl
 from images.pictures import SIDE, classifier, normalise, picture
@@ -61,3 +64,21 @@ def test_a_model_without_maps_is_refused() -> None:
     values = torch.zeros(1, 3, SIDE, SIDE, requires_grad=True)
     with pytest.raises(IncompatibleError, match="no layer of this model gives out maps"):
         last_maps(flat, lambda: flat(values)[0])
+
+
+@pytest.mark.parametrize("architecture", ["resnet", "plain"])
+def test_it_agrees_with_torchcam(architecture: str) -> None:
+    clf = of_hugging_face("resnet") if architecture == "resnet" else classifier(Pooled())
+    found = wl.explain(clf, picture(SIDE, SIDE), method="grad_cam", target=1, progress=False)
+    layer = found.provenance.notes[0].split("'")[1]
+    colours = torch.as_tensor(found.example.array / 255, dtype=torch.float32)  # type: ignore[attr-defined]
+    values = clf.preparation.inputs(colours[None]).requires_grad_()
+    model = copy.deepcopy(clf.model).eval()
+    for module in model.modules():
+        module.inplace = False  # theirs needs what a layer gave out before it is changed in place
+    with GradCAM(model, target_layer=layer, input_shape=(3, SIDE, SIDE)) as theirs:
+        output = model(values)
+        (field,) = theirs(1, getattr(output, "logits", output), normalized=False)
+    large = interpolate(field.double()[None], size=(SIDE, SIDE), mode="bilinear")[0, 0].flatten().numpy()
+    assert large.max() > 0
+    assert np.abs(found.scores[0] - large).max() <= 1e-4 * large.max()

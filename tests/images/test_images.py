@@ -20,6 +20,7 @@ from whylight.core.rationale import Rationale
 from whylight.data.dataset import Dataset, Record
 from whylight.explaining.removing import chosen_removal
 from whylight.models.images import ImageClassifier
+from whylight.report.displays.explanations import one_picture
 from whylight.report.heat import heat_of, regions_of
 from whylight.report.png import png
 from whylight.store import runs
@@ -153,6 +154,41 @@ def test_pictures_are_evaluated_stored_and_read_back(tmp_path: Path) -> None:
     assert {len(one.places) for one in again} == {PIXELS}
 
 
+def test_faithfulness_is_measured_over_nineteen_shares_and_four_backgrounds() -> None:
+    clf, shown = classifier(Curved()), picture()
+    found = wl.evaluate(
+        clf,
+        Dataset("one", "test", ("cat", "dog"), (Record("0", shown, ("dog",)),)),
+        methods=["saliency"],
+        metrics=["aopc_comprehensiveness", "aopc_sufficiency"],
+        settings={"aopc_comprehensiveness.steps": 19, "aopc_sufficiency.steps": 19},
+        remover="backgrounds",
+        options=wl.Options(target="gold", score="probability"),
+        progress=False,
+    )
+    measured = {row["metric"]: row["value"] for row in found.scores if row["method"] == "saliency"}
+    ranked = wl.explain(clf, shown, method="saliency", target="dog", score="probability", progress=False).scores[0]
+    order, full = np.argsort(-ranked, kind="stable"), probability_of_dog(clf, shown.array[None] / 255)[0]
+    drops: dict[str, list[float]] = {"aopc_comprehensiveness": [], "aopc_sufficiency": []}
+    for share in range(5, 100, 5):
+        top = np.zeros(PIXELS, dtype=bool)
+        top[order[: round(share / 100 * PIXELS)]] = True
+        for name, keep in (("aopc_comprehensiveness", ~top), ("aopc_sufficiency", top)):
+            inside = keep.reshape(SIDE, SIDE, 1)
+            frames = [np.where(inside, shown.array / 255, background(clf, shown, one)) for one in BACKGROUNDS]
+            drops[name].append(full - probability_of_dog(clf, np.stack(frames)).mean())
+    for name, values in drops.items():
+        assert measured[name] == pytest.approx(np.mean(values), abs=1e-4)
+
+
+def probability_of_dog(clf: ImageClassifier, frames: np.ndarray) -> np.ndarray:
+    """Return probabilities of colours, without this package."""
+    inputs = torch.as_tensor((frames - [0.5, 0.25, 0.75]) / [0.5, 0.25, 0.25]).permute(0, 3, 1, 2).float()
+    with torch.no_grad():
+        made: np.ndarray = clf.model(inputs).double().softmax(-1)[:, 1].numpy()
+    return made
+
+
 def test_units_of_texts_and_pictures_are_not_mixed_up() -> None:
     with pytest.raises(IncompatibleError, match="no features that are words; use pixel, patch, superpixel"):
         wl.explain(classifier(), picture(), unit="word", progress=False)
@@ -219,3 +255,19 @@ def test_regions_of_any_shape_have_places_and_labels() -> None:
     np.testing.assert_array_equal(one.labels, labels)
     assert one.own_places == (Box(0, 0, 1, 2), Box(0, 1, 2, 3), Box(1, 0, 2, 1))
     assert Image.from_json(json.loads(json.dumps(one.to_json()))) == one
+
+
+def test_a_picture_file_shows_the_picture_beside_its_colours(tmp_path: Path) -> None:
+    found = wl.explain(classifier(), picture(), method=["occlusion", "saliency"], target="dog", progress=False)
+    found.save(tmp_path / "both.png")
+    found[0].save(tmp_path / "one.png")
+    both, one = (np.asarray(Pillow.open(tmp_path / name).convert("RGB")) for name in ("both.png", "one.png"))
+    assert both.shape[1] == one.shape[1]
+    assert both.shape[0] == 2 * one.shape[0]
+    colourful = np.ptp(both.astype(int), axis=2) > 60
+    assert colourful[:, : both.shape[1] // 2].any()
+    figure = wl.plot.alt_text(one_picture(list(found)))
+    assert "occlusion: dog" in figure
+    assert "strongest regions x" in figure
+    with pytest.raises(InputError, match="13 explained pictures are too many for one file, which holds 12"):
+        one_picture([found[0]] * 13)

@@ -1,6 +1,7 @@
 """Files that are no pictures, or pictures of a kind that models do not see, are read rightly or refused."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,3 +98,25 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     path = saved(tmp_path / "bomb.png", Pillow.new("1", (12_000, 12_000)))
     with pytest.raises(InputError, match=r"has 12,000 x 12,000 pixels; at most 100,000,000 are read"):
         wl.image(path)
+
+
+def test_cmyk_photos_and_large_ones_are_read(tmp_path: Path) -> None:
+    smooth = np.linspace(0, 255, 64, dtype=np.uint8)[:, None, None] * np.ones((1, 64, 3), dtype=np.uint8)
+    photo = saved(tmp_path / "c.jpg", smooth, "CMYK", quality=95)
+    np.testing.assert_allclose(wl.image(photo).array.astype(int), smooth, atol=8)
+    wide = saved(tmp_path / "w.png", np.zeros((200, 20_000, 3), dtype=np.uint8))
+    assert wl.image(wide).width == 20_000
+
+
+def test_the_command_says_in_a_sentence_what_is_wrong_with_a_file(tmp_path: Path, cli: Any) -> None:
+    whole = saved(tmp_path / "a.jpg", NOISE).read_bytes()
+    (tmp_path / "cut.jpg").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "text.jpg").write_text("not a picture", encoding="utf-8")
+    for name in ("cut.jpg", "text.jpg", "absent.jpg"):
+        code, _, said = cli("explain", "--image", str(tmp_path / name), "--model", "nowhere")
+        assert code == 2
+        assert name in " ".join(said.split())
+        assert "Traceback" not in said
+    code, _, said = cli("explain", "a text", "--format", "png")
+    assert code == 2
+    assert "--format png writes a file; say which by --out" in " ".join(said.split())

@@ -164,7 +164,9 @@ def test_shared_draws_are_said_in_the_receipt_and_repeat(method: Any) -> None:
     one, again, other = (method(players, samples=600, pool=3, seed=seed) for seed in (1, 1, 2))
     assert one.values.tobytes() == again.values.tobytes() != other.values.tobytes()
     (note,) = one.notes
-    assert note.startswith(f"texts without some words share 3 variants of each of 5 blocks at each of {RATES} rates")
+    assert note.startswith(
+        f"inputs without some features share 3 variants of each of 5 blocks at each of {RATES} rates"
+    )
     assert "not independent" in note
 
 

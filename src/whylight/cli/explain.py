@@ -30,6 +30,7 @@ class Format(StrEnum):
     text = "text"
     json = "json"
     html = "html"
+    png = "png"
 
 
 EXAMPLES = """
@@ -46,6 +47,8 @@ whylight explain --file reviews.csv --text-column review --method ig --set ig.st
 whylight explain "A gripping film." --method attention_rollout --set layer=all --format html --out layers.html
 
 whylight explain --image photo.jpg --model ./my-image-model --method occlusion --format html --out photo.html
+
+whylight explain --image photo.jpg --model ./my-image-model --method grad_cam --format png --out photo.png
 
 whylight explain "A gripping film." --endpoint http://127.0.0.1:8000/v1 --endpoint-model my-llm --prompt sentiment
 
@@ -103,7 +106,8 @@ def explain(  # noqa: PLR0913  one parameter an option
     remover: Annotated[
         str | None,
         typer.Option(
-            help="mask, unk, delete, pad, zero or infill. [dim]\\[default: what suits the model][/]",
+            help="mask, unk, delete, pad, zero or infill; of pictures blur, mean, black, white, noise or backgrounds. "
+            "[dim]\\[default: what suits the model][/]",
             autocompletion=complete_removers,
         ),
     ] = None,
@@ -123,7 +127,7 @@ def explain(  # noqa: PLR0913  one parameter an option
         ),
     ] = None,
     output_format: Annotated[
-        Format, typer.Option("--format", help="text, json (one object per line) or html.")
+        Format, typer.Option("--format", help="text, json (one object per line), html, or png with --out.")
     ] = Format.text,
     evidence: Annotated[
         int, typer.Option(metavar="N", help="List at most N stretches of text that carry each label; 0 for none.")
@@ -159,6 +163,8 @@ def explain(  # noqa: PLR0913  one parameter an option
     subject = named_model(model, endpoint, endpoint_model, endpoint_settings)
     evidence_rule.check_evidence(spans=evidence)
     _refuse_missing_folder(out)
+    if output_format is Format.png and out is None:
+        raise InputError("--format png writes a file; say which by --out, e.g. --out picture.png.")
     from whylight.explaining.explain import explain_all  # noqa: PLC0415  torch loads only when it is needed
     from whylight.explaining.options import Options  # noqa: PLC0415
     from whylight.models.load import load  # noqa: PLC0415
@@ -213,6 +219,12 @@ def _show(explanations: list[Explanation], output_format: Format, out: Path | No
 
     if output_format is Format.text and out is None:
         terminal.render(explanations, console=Console(), evidence=evidence)
+        return
+    if output_format is Format.png and out is not None:
+        from whylight.report.displays.explanations import one_picture  # noqa: PLC0415  matplotlib is slow to import
+
+        one_picture(explanations).savefig(out, format="png")
+        say_written(out)
         return
     content = _content(explanations, output_format, evidence=evidence)
     if out is None:

@@ -41,7 +41,7 @@ def usable_pool(game: Game, pool: int | None) -> tuple[int | None, tuple[str, ..
             "the model encodes this text in one block, so that there is nothing to share; 'pool' was left out",
         )
     said = (
-        f"texts without some words share {pool} variants of each of {len(game.blocks)} blocks at each of {RATES} "
+        f"inputs without some features share {pool} variants of each of {len(game.blocks)} blocks at each of {RATES} "
         "rates, so that they are not independent of each other"
     )
     return pool, (said,)

@@ -9,6 +9,7 @@ Their code takes x after position embedding and LayerNorm; here it is the word e
 """
 
 from whylight.core.arrays import Floats
+from whylight.core.errors import IncompatibleError
 from whylight.core.registry import method
 from whylight.views.gradient import GradientView
 from whylight.views.positions import pool
@@ -24,4 +25,6 @@ from whylight.views.trace import TraceView
 def attingrad(trace: TraceView, view: GradientView) -> Floats:
     """Score each word by attention times the norm of input x gradient."""
     looked_at = trace.shares @ trace.rows
+    if looked_at.shape[1] != len(view.inputs):
+        raise IncompatibleError("'attingrad' multiplies attention with gradients of the same tokens; use attgrad.")
     return view.to_features(looked_at * pool(view.inputs * view.gradient(), "l2"))

@@ -126,6 +126,19 @@ ENCODERS: Mapping[str, Encoder] = {
         gate=LinearPart("mlp.Wi", 0, 2),
         final_norm="final_norm",
     ),
+    "vit": Encoder(
+        layers="layers.*",
+        attention="attention",
+        value=LinearPart("attention.v_proj"),
+        output="attention.o_proj",
+        attention_norm="layernorm_before",
+        up=LinearPart("mlp.fc1"),
+        activation="mlp.activation_fn",
+        down="mlp.fc2",
+        mlp_norm="layernorm_after",
+        pre_norm=True,
+        final_norm="layernorm",
+    ),
 }
 _ROBERTA_HEAD = HeadAnatomy(steps=("classifier.dense", torch.tanh, "classifier.out_proj"))
 HEAD_ANATOMIES: Mapping[str, HeadAnatomy] = {
@@ -144,6 +157,7 @@ HEAD_ANATOMIES: Mapping[str, HeadAnatomy] = {
     "ModernBertForSequenceClassification": HeadAnatomy(
         steps=("head.dense", "head.act", "head.norm", "classifier"), pooling="classifier_pooling"
     ),
+    "ViTForImageClassification": HeadAnatomy(steps=("classifier",)),
 }
 
 

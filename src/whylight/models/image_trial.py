@@ -21,7 +21,7 @@ from whylight.views.classifier import Request
 from whylight.views.game import Game
 from whylight.views.gradient import GradientView
 from whylight.views.meter import Meter
-from whylight.views.soft import SoftGame
+from whylight.views.soft import SoftGame, SoftPicture
 from whylight.views.view import View
 
 if TYPE_CHECKING:
@@ -30,13 +30,17 @@ if TYPE_CHECKING:
 SIDES = (224, 28, 32, 64, 96, 128, 256, 299, 384, 512)
 """Sizes of pictures that networks usually read; the first that one answers is tried on."""
 COARSE = 14
+FINE = 32
+"""Steps of colour that pixels of one grain differ by: where neighbours are alike, pools that take the largest bend."""
 
 
 def noise(seed: int, side: int) -> Image:
-    """Draw a picture to try things on: coarse noise, so that no scaling makes it one grey."""
-    coarse = np.random.default_rng(seed).integers(0, 256, (COARSE, COARSE, CHANNELS), dtype=np.uint8)
+    """Draw a picture to try things on: coarse noise, so that no scaling makes it one grey, and fine noise on it."""
+    draw = np.random.default_rng(seed)
+    coarse = draw.integers(0, 256 - FINE, (COARSE, COARSE, CHANNELS), dtype=np.uint8)
     place = np.arange(side) * COARSE // side
-    return Image.of(coarse[place][:, place], name="a picture of noise")
+    fine = draw.integers(0, FINE, (side, side, CHANNELS), dtype=np.uint8)
+    return Image.of(coarse[place][:, place] + fine, name="a picture of noise")
 
 
 def side_of(classifier: "ImageClassifier") -> int:
@@ -90,5 +94,6 @@ TRIALS: Mapping[type[View], Callable[["ImageClassifier"], str | None]] = {
     Game: trial_of_game,
     GradientView: trial_of_gradient,
     SoftGame: trial_of_gradient,
+    SoftPicture: trial_of_gradient,
     ActivationView: trial_of_gradient,
 }

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 from whylight.core import showing
 from whylight.core.arrays import Bools, Floats
@@ -21,11 +22,13 @@ from whylight.core.errors import ModelError
 from whylight.core.identity import digest
 from whylight.core.image import CHANNELS, Division, Image
 from whylight.core.labels import Labels, ScoreSpace
-from whylight.models import heads, image_trial, rules
+from whylight.models import anatomy, heads, image_trial, rules
 from whylight.models.activations import last_maps
 from whylight.models.batching import Engine
 from whylight.models.contents import weights_contents
+from whylight.models.excitation import excitation
 from whylight.models.frozen import frozen
+from whylight.models.image_tracing import image_trace
 from whylight.models.leaves import leaf_biases
 from whylight.models.outcomes import outcomes_of
 from whylight.models.preparation import PROBE, Preparation
@@ -44,7 +47,8 @@ from whylight.views.grouped import GroupedGame
 from whylight.views.meter import Meter
 from whylight.views.pixels import PixelBatch, PixelWindow
 from whylight.views.positions import Positions
-from whylight.views.soft import SoftGame, soft_game_of
+from whylight.views.soft import SoftGame, SoftPicture, soft_game_of
+from whylight.views.trace import TraceView
 from whylight.views.view import View
 
 PATCHES = 14
@@ -84,8 +88,11 @@ class ImageClassifier:
             Game: self.game,
             GradientView: self.gradient_view,
             SoftGame: self.soft_game,
+            SoftPicture: self.soft_game,
             ActivationView: self.activation_view,
         }
+        if isinstance(model, PreTrainedModel):
+            self.offers[TraceView] = self.trace_view
 
     @property
     def removers(self) -> tuple[str, ...]:
@@ -124,7 +131,7 @@ class ImageClassifier:
 
     def soft_game(self, encoded: Encoded, request: Request) -> SoftGame:
         """Look at a picture as a function of how far each feature is present."""
-        return soft_game_of(self.gradient_view(encoded, request), encoded, request)
+        return soft_game_of(self.gradient_view(encoded, request), encoded, request, kind=SoftPicture)
 
     def gradient_view(self, encoded: Encoded, request: Request) -> GradientView:
         """Look at a picture as a function of its colours."""
@@ -136,7 +143,7 @@ class ImageClassifier:
         def score(points: Tensor) -> Tensor:
             with unchanged(self.model):
                 return heads.wanted_scores(
-                    self._logits(points.reshape(-1, height, width, CHANNELS)), self.labels.head, request
+                    self.logits(points.reshape(-1, height, width, CHANNELS)), self.labels.head, request
                 )
 
         baselines = {
@@ -150,11 +157,30 @@ class ImageClassifier:
             positions=Positions(
                 torch.as_tensor(window.labels.ravel().copy(), device=device), encoded.n_features, request.pieces
             ),
-            rules={"rescale": rules.rescale, "frozen": frozen},
+            rules={
+                "rescale": rules.rescale,
+                "frozen": frozen,
+                "guided": rules.guided,
+                "excitation": partial(excitation, self.preparation.black),
+            },
             graph=partial(self._graph, window, request),
             row_limit=max(1, self.engine.budget // len(inputs)),
             meter=request.meter,
         )
+
+    def trace_view(self, encoded: Encoded, request: Request) -> TraceView:
+        """Look at the attention between patches of a picture."""
+        return image_trace(self, _window(encoded), request)
+
+    @property
+    def n_layers(self) -> int:
+        """Layers of a transformer; a network that does not say how many makes it an attribute that is missing."""
+        config: Any = self.model.config
+        return int(config.num_hidden_layers)
+
+    def layers_obstacle(self, *, post_norm: bool) -> str | None:
+        """Return why the layers of this model cannot be recorded, or None if they can."""
+        return anatomy.anatomy_obstacle(self.model, post_norm=post_norm)
 
     def _graph(self, window: PixelWindow, request: Request, _level: Level) -> Graph:
         """Run a picture such that its input, as the model reads it, and all biases are leaves."""
@@ -187,7 +213,7 @@ class ImageClassifier:
         inputs = torch.as_tensor(window.frame, device=self.device)[None]
 
         def scores() -> Tensor:
-            return heads.wanted_scores(self._logits(inputs.requires_grad_()), self.labels.head, request)[0]
+            return heads.wanted_scores(self.logits(inputs.requires_grad_()), self.labels.head, request)[0]
 
         @cache
         def found() -> tuple[str, Tensor, Tensor]:
@@ -205,7 +231,7 @@ class ImageClassifier:
 
     def batch_logits(self, rows: PixelBatch) -> Floats:
         """Run one batch without gradient."""
-        logits = self._logits(torch.as_tensor(np.ascontiguousarray(rows.frames), device=self.device))
+        logits = self.logits(torch.as_tensor(np.ascontiguousarray(rows.frames), device=self.device))
         values: Floats = heads.columns(logits, self.labels.head).double().cpu().numpy()
         if not np.isfinite(values).all():
             raise ModelError(f"the model '{self.identity}' returned a logit that is not a finite number.")
@@ -218,7 +244,7 @@ class ImageClassifier:
         labels = digest([list(self.labels.names), self.labels.head, self.labels.threshold])
         return {"weights": weights_contents(self.model), "preparation": prepared, "labels": labels}
 
-    def _logits(self, frames: Tensor) -> Tensor:
+    def logits(self, frames: Tensor) -> Tensor:
         """Return logits of colours `[rows, height, width, 3]`, differentiable by them."""
         return self.answer(self.preparation.inputs(frames))
 
@@ -234,7 +260,7 @@ class ImageClassifier:
         own = torch.as_tensor(self.preparation.numbers(example.array), device=self.device)[None]
         with unchanged(self.model), torch.inference_mode():
             plain = self.answer(own)
-            rounded = self._logits(torch.as_tensor(self.preparation.frame(seen), device=self.device)[None])
+            rounded = self.logits(torch.as_tensor(self.preparation.frame(seen), device=self.device)[None])
         apart, size = float((plain - rounded).abs().max()), max(1.0, float(plain.abs().max()))
         if apart <= SAME * size:
             return ()

@@ -4,9 +4,10 @@
     embedding_output     what the embedding module gives     all biases
     word                 word embeddings                     position and type embeddings, all biases
 
-All biases are one source. Each is multiplied by one and the same number t = 1 where the network uses it, so that
-d score / d t is the sum over biases of bias x gradient. That happens in the thread of the block alone: the parameters
-themselves stay as they are.
+All biases are one source, and with them whatever else a network adds by itself: tokens and positions that a vision
+transformer has learnt, and the means that a batch norm takes off. Each is multiplied by one and the same number t = 1
+where the network uses it, so that d score / d t is the sum over biases of bias x gradient. That happens in the thread
+of the block alone: the parameters themselves stay as they are.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+import torch.nn.functional as F  # noqa: N812  the name torch's own documentation uses
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
@@ -59,10 +61,14 @@ def embedding_module(model: Any) -> nn.Module:  # noqa: ANN401  any transformers
     return table if isinstance(parent, PreTrainedModel) else parent
 
 
+ADDED = ("bias", "cls_token", "distillation_token", "register_tokens", "position_embeddings")
+"""How parameters are called that a network adds, and multiplies nothing with."""
+
+
 @contextmanager
 def leaf_biases(model: nn.Module) -> Iterator[Tensor]:
     """Multiply every bias, where it is used in the block, by the number 1 that is yielded."""
-    biases = [parameter for name, parameter in model.named_parameters() if name.endswith("bias")]
+    biases = [parameter for name, parameter in model.named_parameters() if name.endswith(ADDED)]
     first = next(model.parameters())
     one = torch.ones(1, dtype=first.dtype, device=first.device, requires_grad=True)
     with _BiasCalls({id(bias): bias for bias in biases}, one):
@@ -79,7 +85,29 @@ class _BiasCalls(Calls):
 
     def answer(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:  # noqa: ANN401
         """Call the function with counted biases."""
+        if function is F.batch_norm:
+            return self._batch_norm(*args, **options)
         return function(*map(self._counted, args), **{name: self._counted(value) for name, value in options.items()})
+
+    def _batch_norm(  # noqa: PLR0913, PLR0917  parameters are those of the function that it stands for
+        self,
+        input: Tensor,  # noqa: A002
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        training: bool = False,  # noqa: FBT001, FBT002
+        momentum: float = 0.1,
+        eps: float = 1e-5,
+    ) -> Tensor:
+        """Return F.batch_norm, whose constant part is counted whole; parameters are named as there."""
+        if training or running_mean is None or running_var is None:
+            counted = None if bias is None else self._counted(bias)
+            return F.batch_norm(input, running_mean, running_var, weight, counted, training, momentum, eps)
+        slope = torch.rsqrt(running_var + eps) * (1 if weight is None else weight)
+        constant = (0 if bias is None else bias) - running_mean * slope
+        shape = (1, -1, *[1] * (input.dim() - 2))
+        return input * slope.reshape(shape) + (constant * self._one).reshape(shape)
 
     def _counted(self, value: Any) -> Any:  # noqa: ANN401  whatever a torch function takes
         bias = self._biases.get(id(value))

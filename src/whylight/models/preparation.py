@@ -75,6 +75,11 @@ class Preparation:
             )
         return Colours(black, scale)
 
+    @property
+    def black(self) -> Tensor:
+        """The least number that a colour can become, `[3]`."""
+        return torch.as_tensor(np.minimum(self.colours.offset, self.colours.offset + self.colours.scale))
+
     def seen(self, picture: Image) -> Image:
         """Return what a model sees of a picture, at its own size; one that was made so before stays as it is."""
         if picture.frame is not None:

@@ -7,6 +7,9 @@ references in its second; an activation y = f(x) is differentiated as if it were
 
 Everything else (attention, normalisation, products) keeps its own gradient. Values never change, only the graph does,
 so that an activation made of other ones is safe: the outermost rule wins.
+
+`guided` is guided backpropagation's rule for rectifiers (ReLU, ReLU6): what arrives from above is let through only
+where it is positive, beside the rectifier's own gate. A network without any rectifier is refused.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,6 +21,7 @@ import torch.nn.functional as F  # noqa: N812  the name torch's own documentatio
 from torch import Tensor, nn
 from transformers.activations import ACT2CLS
 
+from whylight.core.errors import IncompatibleError
 from whylight.models.calls import Calls, outputs_changed
 
 _SMALL = 1e-6
@@ -28,6 +32,10 @@ ACTIVATION_MODULES = frozenset(
     | {nn.GELU, nn.SiLU, nn.Tanh, nn.ReLU, nn.Sigmoid}
 )
 """Activations that are modules; some are made of other activations, or of arithmetic alone."""
+RECTIFIERS = frozenset(
+    {F.relu, F.relu_, torch.relu, torch.relu_, torch.Tensor.relu, torch.Tensor.relu_, F.relu6, F.hardtanh, F.hardtanh_}
+)
+"""Functions that are 0 below 0, and what they are called as by modules; `hardtanh` only from 0 on."""
 _ACTIVATIONS = ZERO_ORIGIN | {torch.sigmoid, torch.Tensor.sigmoid, F.sigmoid}
 
 
@@ -49,6 +57,45 @@ class _RescaleCalls(Calls):
         """Give activations the gradient of a line."""
         output = function(*args, **options)
         return _secant(args[0] if args else options["input"], output) if function in _ACTIVATIONS else output
+
+
+@contextmanager
+def guided() -> Iterator[None]:
+    """Let only positive gradients through rectifiers inside the block."""
+    calls = _GuidedCalls()
+    with calls:
+        yield
+    if not calls.gated:
+        raise IncompatibleError(
+            "guided backpropagation gates rectifiers (ReLU, ReLU6), and this model has none; use integrated_gradients."
+        )
+
+
+class _GuidedCalls(Calls):
+    """Puts a gate on the gradient of what rectifiers give out.
+
+    Attributes:
+        gated: How many there were.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gated = 0
+
+    def answer(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:  # noqa: ANN401
+        """Call the function; its gradient is cut below 0 if it is a rectifier."""
+        output = function(*args, **options)
+        if function in RECTIFIERS and output.requires_grad and rectifies(function, args, options):
+            output.register_hook(lambda gradient: gradient.clamp(min=0))
+            self.gated += 1
+        return output
+
+
+def rectifies(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Say whether a call of one of the rectifiers is 0 below 0; a `hardtanh` may start elsewhere."""
+    if "hardtanh" not in function.__name__:
+        return True
+    return bool((args[1] if len(args) > 1 else options.get("min_val", -1.0)) == 0)
 
 
 def _secant(x: Tensor, y: Tensor) -> Tensor:

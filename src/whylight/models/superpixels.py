@@ -13,7 +13,7 @@ REGIONS, COMPACTNESS = 100, 10.0
 def superpixels(pixels: Pixels) -> Ints:
     """Return the region of each pixel, `[height, width]`, numbered from 0 without a gap."""
     try:
-        from skimage.segmentation import slic  # type: ignore[import-not-found]  # noqa: PLC0415  an extra
+        from skimage.segmentation import slic  # noqa: PLC0415  an extra
     except ImportError:
         raise SettingError("superpixels need scikit-image: pip install 'whylight[superpixels]'.") from None
     regions = slic(pixels, n_segments=REGIONS, compactness=COMPACTNESS, start_label=0, channel_axis=-1)

@@ -47,10 +47,21 @@ class ActivationView(View):
 
     def to_features(self, fields: Tensor) -> Floats:
         """Enlarge fields `[targets, rows, columns]` to the picture, and add up over features, `[targets, features]`."""
-        height, width = self._labels.shape
-        large = interpolate(fields[None].double(), size=(height, width), mode="bilinear", align_corners=False)[0]
-        flat, labels = large.flatten(1).cpu().numpy(), self._labels.ravel()
-        return np.stack([np.bincount(labels, one, int(labels.max()) + 1) for one in flat])
+        return enlarged(fields, self._labels)
+
+
+def enlarged(fields: Tensor, labels: Ints) -> Floats:
+    """Enlarge fields to a picture by linear interpolation, and add up over features, `[targets, features]`.
+
+    Args:
+        fields: `[targets, rows, columns]`.
+        labels: The feature of each pixel, `[height, width]`.
+    """
+    height, width = labels.shape
+    large = interpolate(fields[None].double(), size=(height, width), mode="bilinear", align_corners=False)[0]
+    return np.stack(
+        [np.bincount(labels.ravel(), one, int(labels.max()) + 1) for one in large.flatten(1).detach().cpu().numpy()]
+    )
 
 
 def square_of(tokens: Tensor) -> Tensor | None:

@@ -30,7 +30,7 @@ class Game(View):
         levels: Gives the larger stretches that features lie in, coarse first: a number for each feature.
     """
 
-    seen = "answers to texts without some words"
+    seen = "answers to inputs without some features"
     removes = True
 
     def __init__(

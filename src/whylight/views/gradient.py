@@ -24,7 +24,7 @@ from whylight.views.positions import Pooling, Positions, pool
 from whylight.views.view import View
 
 Baseline = Literal["auto", "neutral", "mask", "unk", "pad", "zero", "blur", "mean", "black", "white"]
-Rule = Literal["exact", "rescale", "frozen"]
+Rule = Literal["exact", "rescale", "frozen", "guided", "excitation"]
 Level = Literal["embedding_output", "word"]
 Score = Callable[[Tensor], Tensor]
 Points = Callable[[Tensor], Tensor]
@@ -33,7 +33,7 @@ Path = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Indices `[batch]` -> points `[batch, positions, dims]` and coefficients that broadcast over them."""
 
 _CUT = (
-    "no gradient of the score reaches the words: the model computes something that has none (e.g. integer weights); "
+    "no gradient of the score reaches the input: the model computes something that has none (e.g. integer weights); "
     "use occlusion or kernel_shap."
 )
 BATCHED_LIMIT = 256
@@ -207,7 +207,11 @@ class GradientView(View):
         return self._score(points)
 
     def _rule(self, rule: Rule) -> AbstractContextManager[None]:
-        return nullcontext() if rule == "exact" else self._rules[rule]()
+        if rule == "exact":
+            return nullcontext()
+        if rule not in self._rules:
+            raise IncompatibleError(f"gradients of this model cannot be propagated by the rule '{rule}'.")
+        return self._rules[rule]()
 
     def _batches(self, count: int) -> Iterator[Tensor]:
         progress.expect(count)

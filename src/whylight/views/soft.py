@@ -32,7 +32,7 @@ class SoftGame(View):
         positions: Where features stand, `[features, dims]`: what distances are taken of.
     """
 
-    seen = "gradients of texts with faded words"
+    seen = "gradients of inputs with faded features"
     joined = "sum"
 
     def __init__(self, view: GradientView, *, remover: str, positions: Floats) -> None:
@@ -81,7 +81,15 @@ class SoftGame(View):
         return self.view.bytes_per_target
 
 
-def soft_game_of(view: GradientView, segment: Encoded, request: "Request") -> SoftGame:
+class SoftPicture(SoftGame):
+    """A soft game of a picture, whose features have a row and a column."""
+
+    seen = "gradients of pictures with faded parts"
+
+
+def soft_game_of(
+    view: GradientView, segment: Encoded, request: "Request", *, kind: type[SoftGame] = SoftGame
+) -> SoftGame:
     """Look at one window as a function of how far each feature is present, where there is a view of its gradient."""
     positions = segment.example.coordinates(segment.places)
-    return SoftGame(view, remover=request.removing.name, positions=positions)
+    return kind(view, remover=request.removing.name, positions=positions)

@@ -9,6 +9,7 @@ What the pass computed layer by layer is in `recorded`, made when it is first as
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 
 from torch import Tensor
@@ -27,6 +28,19 @@ def _nothing() -> Recorded:
     raise IncompatibleError("the layers of this model were not recorded.")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Deeper:
+    """What else attention is asked for, where a classifier offers it.
+
+    Attributes:
+        gradients: Gives d score / d attention of each layer, `[targets, heads, positions, positions]`.
+        faded: Gives the trace of the same input, of which only a share is left over nothing.
+    """
+
+    gradients: Callable[[], tuple[Tensor, ...]]
+    faded: Callable[[float], "TraceView"]
+
+
 class TraceView(View):
     """Attention of one row of an ordinary model.
 
@@ -41,6 +55,7 @@ class TraceView(View):
     seen = "attention and inner states"
     joined = "blend"
     vouches = False
+    _deeper: Deeper | None = None
 
     def __init__(
         self,
@@ -90,6 +105,13 @@ class TraceView(View):
         """Return d score / d those rows, `[targets, rows, positions]`."""
         return self.attention_gradient().flatten(1, 2)
 
+    @property
+    def deeper(self) -> Deeper:
+        """Gradients of all layers, and traces of faded inputs."""
+        if self._deeper is None:
+            raise IncompatibleError("gradients by attention of all layers are there for vision transformers alone.")
+        return self._deeper
+
     def layers(self) -> tuple[Tensor, ...]:
         """Return the attention inside the encoder, the first layer first, mean over heads.
 
@@ -111,6 +133,7 @@ class LazyTraceView(TraceView):
         attention_gradient: As there.
         positions: As there.
         recorded: As there.
+        deeper: What `deeper` returns.
     """
 
     def __init__(
@@ -120,8 +143,10 @@ class LazyTraceView(TraceView):
         attention_gradient: Callable[[], Tensor],
         positions: Positions,
         recorded: Callable[[], Recorded],
+        deeper: Deeper | None = None,
     ) -> None:
         self._passed = cache(passed)
+        self._deeper = deeper
         self.attention_gradient = attention_gradient
         self.positions = positions
         self._recorded = cache(recorded)

@@ -38,17 +38,10 @@ def list_records(explanations: Sequence[Explanation]) -> list[Row]:
     ]
 
 
-def _bars(explanation: Explanation) -> "Figure":
+def one_picture(explanations: Sequence[Explanation]) -> "Figure":
+    """Return the picture of a list: pictures, layers, methods on one text, or words over many texts."""
     check_matplotlib()
-    from whylight.report.plots.bars import draw_bars  # noqa: PLC0415  matplotlib is optional, and slow to import
-
-    return draw_bars(explanation)
-
-
-def _one_picture(explanations: Sequence[Explanation]) -> "Figure":
-    """Return the picture of a list: layers, methods on one text, or words over many texts."""
-    check_matplotlib()
-    from whylight.report.plots.several import draw_several  # noqa: PLC0415
+    from whylight.report.plots.several import draw_several  # noqa: PLC0415  matplotlib is optional, and slow to import
 
     return draw_several(explanations)
 
@@ -63,7 +56,7 @@ register_display(
         records=explanation_records,
         page=lambda one: page([one]),
         plain=Explanation.to_dict,
-        picture=_bars,
+        picture=lambda one: one_picture([one]),
     ),
 )
 register_display(
@@ -76,6 +69,6 @@ register_display(
         records=list_records,
         page=page,
         plain=lambda several: [one.to_dict() for one in several],
-        picture=_one_picture,
+        picture=one_picture,
     ),
 )

@@ -9,6 +9,7 @@ from whylight.core.explanation import Explanation
 from whylight.report.plots.bars import draw_bars
 from whylight.report.plots.comparison import draw_comparison
 from whylight.report.plots.layered import draw_layers
+from whylight.report.plots.pictures import are_pictures, draw_pictures
 from whylight.report.plots.words import draw_summary
 from whylight.report.stacks import stacks
 
@@ -17,6 +18,8 @@ def draw_several(explanations: Sequence[Explanation]) -> Figure:
     """Draw a list: the layers of a method, several methods on one text, or one method on several texts."""
     if not explanations:
         raise InputError("there is no explanation to draw.")
+    if are_pictures(explanations):
+        return draw_pictures(explanations)
     if len(explanations) == 1:
         return draw_bars(explanations[0])
     inputs = {(one.example, one.places) for one in explanations}
