@@ -23,6 +23,7 @@ from whylight.cli.recommend import recommend
 from whylight.cli.report import report
 from whylight.cli.roar import roar
 from whylight.cli.sanity import sanity
+from whylight.cli.serve import serve
 from whylight.cli.train import train
 from whylight.cli.tune import tune
 from whylight.core.errors import SettingError, WhylightError
@@ -78,6 +79,7 @@ app.command()(explain)
 app.command()(evaluate)
 app.command()(compare)
 app.command()(report)
+app.command()(serve)
 app.command()(recommend)
 app.command()(audit)
 app.command()(sanity)
