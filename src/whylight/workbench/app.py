@@ -33,7 +33,14 @@ def make_app(bench: Bench, *, hosts: Collection[str]) -> FastAPI:
         yield
         bench.job.close()
 
-    app = FastAPI(title="whylight", version=__version__, lifespan=living, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="whylight",
+        version=__version__,
+        lifespan=living,
+        docs_url=None,
+        redoc_url=None,
+        telemetry={"auto_configure": False, "tracing": False, "metrics": False},  # nothing leaves the machine
+    )
     app.state.bench, app.state.readers = bench, progress.Readers()
     app.include_router(api.router)
     app.include_router(progress.router)

@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Collection
+from contextlib import suppress
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -67,14 +68,14 @@ class Guard:
 
         async def guarded(message: Message) -> None:
             nonlocal started
-            started = True
-            await send(_with_headers(message) if message["type"] == "http.response.start" else message)
+            if started or seen <= LARGEST:  # else the application speaks of a body that it could not read
+                started = True
+                await send(_with_headers(message) if message["type"] == "http.response.start" else message)
 
-        try:
+        with suppress(TooLargeError):
             await self._app(scope, bounded, guarded)
-        except TooLargeError:
-            if not started:
-                await _answer(send, *TOO_LARGE)
+        if seen > LARGEST and not started:
+            await _answer(send, *TOO_LARGE)
 
     def _refusal(self, method: str, headers: dict[str, list[str]]) -> tuple[int, str] | None:
         """Return why a request is refused, with its code; None if it is not."""

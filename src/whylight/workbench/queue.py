@@ -114,13 +114,12 @@ def queue_page(engine: Engine, asked: Asked, reviewer: str, *, model: str) -> Qu
         rows = connection.execute(ordered).mappings().all()
         total = connection.scalar(select(func.count()).select_from(DOCUMENTS)) or 0
         done = connection.scalar(select(func.count()).select_from(finished.subquery())) or 0
-        people: dict[int, int] = dict(
-            connection.execute(
-                select(EVENTS.c.document, func.count(distinct(EVENTS.c.reviewer)))
-                .where(EVENTS.c.document.in_([row["id"] for row in rows]))
-                .group_by(EVENTS.c.document)
-            ).tuples()
+        counted = (
+            select(EVENTS.c.document, func.count(distinct(EVENTS.c.reviewer)))
+            .where(EVENTS.c.document.in_([row["id"] for row in rows]))
+            .group_by(EVENTS.c.document)
         )
+        people = {number: count for number, count in connection.execute(counted).all()}  # noqa: C416  rows are no pairs
     return QueuePage(tuple(_entry(dict(row), people.get(row["id"], 0)) for row in rows), matching, total, done)
 
 

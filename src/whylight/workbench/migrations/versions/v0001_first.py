@@ -11,7 +11,8 @@ LATER = {
         "BEGIN SELECT RAISE(ABORT, 'events are only added'); END"
     ),
     "postgresql": (
-        "CREATE TRIGGER event_is_not_{past} BEFORE {what} ON event FOR EACH ROW EXECUTE FUNCTION events_are_only_added()"
+        "CREATE TRIGGER event_is_not_{past} BEFORE {what} ON event "
+        "FOR EACH ROW EXECUTE FUNCTION events_are_only_added()"
     ),
 }
 REFUSING = """
