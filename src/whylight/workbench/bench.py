@@ -101,8 +101,8 @@ def evidence_json(explanation: Explanation, label: str) -> dict[str, Any]:
         "label": label,
         "method": receipt.method,
         "speaks": speaks(explanation),
-        "for": [_stretch(explanation, one) for one in found],
-        "against": [_stretch(explanation, one) for one in against],
+        "for": [_stretch(explanation, one, 1) for one in found],
+        "against": [_stretch(explanation, one, -1) for one in against],
         "receipt": {
             "settings": dict(receipt.settings),
             "remover": receipt.remover,
@@ -115,12 +115,12 @@ def evidence_json(explanation: Explanation, label: str) -> dict[str, Any]:
     }
 
 
-def _stretch(explanation: Explanation, one: Evidence) -> dict[str, Any]:
+def _stretch(explanation: Explanation, one: Evidence, sign: int) -> dict[str, Any]:
     return {
         "part": one.part,
         "start": one.start,
         "end": one.end,
-        "score": one.score,
+        "score": sign * one.score,
         "text": explanation.example.show(one.span),
     }
 

@@ -23,8 +23,12 @@ export async function ask(path, body) {
   return told;
 }
 
+let fading;
+
 export function say(sentence) {
+  clearTimeout(fading);
   said.textContent = sentence;
+  fading = setTimeout(() => { said.textContent = ""; }, 6000);
 }
 
 export function element(name, given = {}, ...inside) {

@@ -78,7 +78,7 @@ function draw() {
   if (focused !== undefined) place.querySelector(`[data-label="${CSS.escape(focused)}"] button`)?.focus({ preventScroll: true });
   const decided = Object.keys(view.review.decisions).length;
   document.getElementById("state").textContent = shown().length
-    ? `${shown().length} labels, ${decided} decided${view.review.done ? ", done" : ""}`
+    ? `${shown().length} label${shown().length === 1 ? "" : "s"}, ${decided} decided${view.review.done ? ", done" : ""}`
     : "No label is above its threshold.";
   for (const [name, possible] of [["undo", view.review.undoable], ["redo", view.review.redoable], ["next", view.next], ["previous", view.previous]]) {
     document.querySelector(`[data-do="${name}"]`).disabled = !possible;
