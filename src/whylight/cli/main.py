@@ -17,6 +17,7 @@ from whylight.cli.compare import compare
 from whylight.cli.evaluate import evaluate
 from whylight.cli.explain import explain
 from whylight.cli.fit import fit
+from whylight.cli.mcp import mcp
 from whylight.cli.methods import datasets, methods, metrics, objectives
 from whylight.cli.prompts import prompts
 from whylight.cli.recommend import recommend
@@ -80,6 +81,7 @@ app.command()(evaluate)
 app.command()(compare)
 app.command()(report)
 app.command()(serve)
+app.command()(mcp)
 app.command()(recommend)
 app.command()(audit)
 app.command()(sanity)

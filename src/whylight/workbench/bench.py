@@ -82,11 +82,14 @@ def make_bench(
     if data is not None:
         journal.take_in(data)
     findings = Findings(engine, model_digest(classifier))
-    if not methods:
-        works = compatible(classifier)
-        methods = [one for one in METHODS if works.get(one, "") is None][:FEWEST]
-    desk = Desk(classifier, methods=methods, findings=findings)
+    desk = Desk(classifier, methods=methods or working_methods(classifier), findings=findings)
     return Bench(engine, journal, desk, Sessions(signing_key(engine), password))
+
+
+def working_methods(classifier: Classifier) -> list[str]:
+    """Return the methods that explain where none is named: two that work."""
+    works = compatible(classifier)
+    return [one for one in METHODS if works.get(one, "") is None][:FEWEST]
 
 
 def evidence_json(explanation: Explanation, label: str) -> dict[str, Any]:
