@@ -65,7 +65,7 @@ def make_server(classifier: Classifier) -> MCPServer[Any]:
     def explain(
         text: str, label: str | None = None, method: str | None = None, pair: str | None = None
     ) -> dict[str, Any]:
-        """Say which words made the model decide: evidence for a label (the predicted one if left out), and against it."""
+        """Say which words made the model decide: evidence for a label (if none is named, the predicted one)."""
         found = _explained(classifier, _text(text, pair), method or methods[0], label)
         return evidence_json(found, found.targets[0].label)
 
