@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 DATA ?= ../shared/data
 
-.PHONY: demo vision-demo test test-slow test-docs test-llm test-vision tasks campaign lint format docs bench findings model mlm coder clean
+.PHONY: demo vision-demo test test-slow test-docs test-llm test-vision tasks campaign lint format docs bench findings model mlm coder test-browser clean
 
 demo: $(INSTALLED)  ## explain a few reviews, print them and write demo.html
 	$(BIN)/python examples/demo.py
@@ -23,6 +23,9 @@ test-slow: $(INSTALLED)  ## the tests that take minutes
 
 test-docs: $(VENV)/.installed-docs  ## the notebooks, the examples of guides and docstrings
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -m docs tests/docs
+
+test-browser: $(VENV)/.installed-browser  ## the workbench in a real browser
+	$(BIN)/python -m pytest -m browser tests/workbench
 
 test-llm: $(VENV)/.installed-llm  ## the tests that need a real language model, ONNX, OpenVINO or an endpoint
 	$(BIN)/python -m pytest -m llm
@@ -92,6 +95,12 @@ $(VENV)/.installed-bench: $(VENV)/.installed-vision
 
 $(VENV)/.installed-docs: $(INSTALLED)
 	$(PIP) --editable ".[docs]"
+	touch $@
+
+# the browser is Debian's: Playwright's own would have to be downloaded
+$(VENV)/.installed-browser: $(INSTALLED)
+	$(PIP) "playwright>=1.50"
+	which chromium || (apt-get update -q && apt-get install -q -y chromium)
 	touch $@
 
 # without their own dependencies: only their weights are read

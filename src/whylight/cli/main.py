@@ -17,12 +17,14 @@ from whylight.cli.compare import compare
 from whylight.cli.evaluate import evaluate
 from whylight.cli.explain import explain
 from whylight.cli.fit import fit
+from whylight.cli.mcp import mcp
 from whylight.cli.methods import datasets, methods, metrics, objectives
 from whylight.cli.prompts import prompts
 from whylight.cli.recommend import recommend
 from whylight.cli.report import report
 from whylight.cli.roar import roar
 from whylight.cli.sanity import sanity
+from whylight.cli.serve import serve
 from whylight.cli.train import train
 from whylight.cli.tune import tune
 from whylight.core.errors import SettingError, WhylightError
@@ -78,6 +80,8 @@ app.command()(explain)
 app.command()(evaluate)
 app.command()(compare)
 app.command()(report)
+app.command()(serve)
+app.command()(mcp)
 app.command()(recommend)
 app.command()(audit)
 app.command()(sanity)

@@ -1,0 +1,132 @@
+"""All that the routes work with: the journal, the desk, the job, and who may come in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlalchemy import Engine
+
+from whylight.core.evidence import Evidence, evidence, speaks
+from whylight.core.explanation import Explanation
+from whylight.data.dataset import Dataset
+from whylight.explaining.compatible import compatible
+from whylight.views.classifier import Classifier
+from whylight.workbench.database import signing_key
+from whylight.workbench.desk import METHODS, Desk, model_digest
+from whylight.workbench.export import Agreed, agreed
+from whylight.workbench.findings import Findings
+from whylight.workbench.jobs import Job
+from whylight.workbench.journal import ADJUDICATION, Document, Journal
+from whylight.workbench.reviewing import Event, Review, review_of
+from whylight.workbench.sessions import Sessions
+
+FEWEST = 2
+"""Methods that can disagree."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bench:
+    """The workbench without its pages.
+
+    Attributes:
+        engine: The database.
+        journal: Documents and events.
+        desk: The model.
+        sessions: Who may come in.
+        job: Long work.
+    """
+
+    engine: Engine
+    journal: Journal
+    desk: Desk
+    sessions: Sessions
+    job: Job = field(default_factory=Job)
+
+    def start_looking(self) -> bool:
+        """Find out where documents stand that nobody has looked at; False if that is under way already."""
+        known = self.desk.findings.placed()
+        waiting = self.journal.count() - len(known)
+        items = (one for one in self.journal.documents() if one.id not in known)
+
+        def look(document: Document) -> None:
+            self.desk.findings.place(document.id, self.desk.standing(document))
+
+        return self.job.start(items, look, total=waiting) if waiting else False
+
+    def reviews(self, number: int) -> tuple[dict[str, Review], Review]:
+        """Return the finished reviews of a document by reviewer, and its adjudication."""
+        streams = self.journal.streams(number)
+        adjudicated = review_of(streams.pop(ADJUDICATION, []))
+        each = {_reviewer(own): review_of(own) for own in streams.values()}
+        return {name: one for name, one in each.items() if one.done}, adjudicated
+
+    def agreed(self, number: int) -> Agreed | None:
+        """Return what finished reviews of a document come to; None if nobody has finished one."""
+        reviews, adjudicated = self.reviews(number)
+        return agreed(reviews, adjudicated) if reviews else None
+
+
+def make_bench(
+    engine: Engine, classifier: Classifier, data: Dataset | None, *, methods: Sequence[str] = (), password: str | None
+) -> Bench:
+    """Put a model in front of documents.
+
+    Args:
+        engine: The database.
+        classifier: The model.
+        data: Documents to add to those that are there.
+        methods: Methods that explain; two that work if left out.
+        password: What must be given to sign in.
+    """
+    journal = Journal(engine)
+    if data is not None:
+        journal.take_in(data)
+    findings = Findings(engine, model_digest(classifier))
+    desk = Desk(classifier, methods=methods or working_methods(classifier), findings=findings)
+    return Bench(engine, journal, desk, Sessions(signing_key(engine), password))
+
+
+def working_methods(classifier: Classifier) -> list[str]:
+    """Return the methods that explain where none is named: two that work."""
+    works = compatible(classifier)
+    return [one for one in METHODS if works.get(one, "") is None][:FEWEST]
+
+
+def evidence_json(explanation: Explanation, label: str) -> dict[str, Any]:
+    """Return what speaks for a label and what against it, with the receipt, as plain values."""
+    target = explanation.the_target(label)
+    found = evidence(explanation, target)
+    against: tuple[Evidence, ...] = ()
+    if explanation.provenance.signed:
+        against = evidence(replace(explanation, scores=-explanation.scores), target)
+    receipt = explanation.provenance
+    return {
+        "label": label,
+        "method": receipt.method,
+        "speaks": speaks(explanation),
+        "for": [_stretch(explanation, one, 1) for one in found],
+        "against": [_stretch(explanation, one, -1) for one in against],
+        "receipt": {
+            "settings": dict(receipt.settings),
+            "remover": receipt.remover,
+            "score": receipt.score,
+            "forward_passes": receipt.forward_passes,
+            "backward_passes": receipt.backward_passes,
+            "seconds": receipt.seconds,
+            "notes": list(receipt.notes),
+        },
+    }
+
+
+def _stretch(explanation: Explanation, one: Evidence, sign: int) -> dict[str, Any]:
+    return {
+        "part": one.part,
+        "start": one.start,
+        "end": one.end,
+        "score": sign * one.score,
+        "text": explanation.example.show(one.span),
+    }
+
+
+def _reviewer(events: Sequence[Event]) -> str:
+    return events[0].reviewer

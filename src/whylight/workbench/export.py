@@ -1,0 +1,87 @@
+"""Reviews as training data: JSON lines that `whylight train` and `wl.dataset` read, without loss.
+
+One line per finished document. Its labels are those that the review says apply, its rationales what was marked for
+them. Of several reviewers the adjudicated decision counts where there is one; else what more than half of them say, and
+of the evidence of a label the characters that more than half marked (of two people: both). A label on which they are
+split, and nobody has adjudicated, makes the document wait: it is counted, and not exported.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from whylight.core.printable import to_json
+from whylight.core.rationale import Rationale, joined
+from whylight.core.text import Span
+from whylight.workbench.journal import Document
+from whylight.workbench.reviewing import Review
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """What all that was said about a document comes to.
+
+    Attributes:
+        labels: The labels that apply.
+        marked: What was marked for each.
+        split: Labels on which reviewers are split, and which nobody has adjudicated.
+    """
+
+    labels: tuple[str, ...]
+    marked: Mapping[str, tuple[Span, ...]]
+    split: tuple[str, ...]
+
+
+def agreed(reviews: Mapping[str, Review], adjudicated: Review) -> Agreed:
+    """Put finished reviews of a document together.
+
+    Args:
+        reviews: By reviewer.
+        adjudicated: What was decided about their disagreements.
+    """
+    labels, marked, split = [], dict[str, tuple[Span, ...]](), []
+    for label in dict.fromkeys((*adjudicated.decisions, *(name for one in reviews.values() for name in one.decisions))):
+        votes = [one.decisions[label] != "rejected" for one in reviews.values() if label in one.decisions]
+        decided = adjudicated.decisions.get(label)
+        if decided is None and votes.count(True) == votes.count(False):
+            split.append(label)
+        elif (decided != "rejected") if decided else votes.count(True) > votes.count(False):
+            labels.append(label)
+            own = adjudicated.marked.get(label) or _voted(reviews, label)
+            if own:
+                marked[label] = own
+    return Agreed(tuple(labels), marked, tuple(split))
+
+
+def _voted(reviews: Mapping[str, Review], label: str) -> tuple[Span, ...]:
+    """Return what more than half of those marked who say that the label applies."""
+    each = [Rationale(one.marked.get(label, ())) for one in reviews.values() if label in one.labels]
+    if len(each) == 1:
+        return each[0].places
+    return joined(each, "majority").places
+
+
+def line_of(document: Document, found: Agreed, *, several: bool) -> str:
+    """Return a document with what was agreed on as one line of JSON.
+
+    Args:
+        document: The document.
+        found: What was agreed on.
+        several: Whether a document may have several labels.
+    """
+    row: dict[str, Any] = {"id": document.name, **{k: v for k, v in document.text.to_json().items() if v is not None}}
+    pair = document.text.pair is not None
+    spans = {label: [_numbers(span, document, pair=pair) for span in own] for label, own in found.marked.items()}
+    row.pop("words", None)
+    if several:
+        row |= {"labels": list(found.labels), **({"rationales": spans} if spans else {})}
+    else:
+        (label,) = found.labels
+        row |= {"label": label, **({"rationale": spans[label]} if label in spans else {})}
+    return to_json(json.loads(json.dumps(row)))
+
+
+def _numbers(span: Span, document: Document, *, pair: bool) -> dict[str, Any]:
+    part = {"part": span.part} if pair else {}
+    return {**part, "start": span.start, "end": span.end, "text": document.text.show(span)}

@@ -1,0 +1,80 @@
+"""What the model said, kept: explanations by what they are of, and where each document stands in the queue.
+
+An explanation is kept as the dictionary that it is written and read as everywhere (`Explanation.to_dict`), under a hash
+of the model's contents, the method with its settings, the labels and the text: another model never finds it.
+"""
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Engine, delete, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from whylight.core.explanation import Explanation
+from whylight.workbench.tables import FINDINGS, STANDINGS
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Why a document should be looked at first; every figure lies between 0 and 1, and more is worse.
+
+    Attributes:
+        labels: What is predicted, with probabilities, most probable first.
+        uncertainty: How near the model is to another decision.
+        disagreement: How far methods name other evidence.
+        doubt: How much of the probability is left without the evidence.
+    """
+
+    labels: Mapping[str, float]
+    uncertainty: float
+    disagreement: float | None
+    doubt: float | None
+
+
+class Findings:
+    """Kept answers in a database.
+
+    Args:
+        engine: The database.
+        model: A hash of the model's contents.
+    """
+
+    def __init__(self, engine: Engine, model: str) -> None:
+        self.engine, self.model = engine, model
+
+    def explanation(self, key: str) -> Explanation | None:
+        """Return an explanation by its key, if it is there."""
+        with self.engine.connect() as connection:
+            found = connection.scalar(select(FINDINGS.c.payload).where(FINDINGS.c.key == key))
+        return None if found is None else Explanation.from_dict(json.loads(zlib.decompress(bytes(found))))
+
+    def keep(self, key: str, explanation: Explanation, document: int | None) -> None:
+        """Keep an explanation."""
+        packed = zlib.compress(json.dumps(explanation.to_dict()).encode("ascii"), 1)
+        try:
+            with self.engine.begin() as connection:
+                connection.execute(insert(FINDINGS).values(key=key, document=document, payload=packed))
+        except IntegrityError:  # somebody has kept it in between: it is the same one
+            return
+
+    def place(self, document: int, standing: Standing) -> None:
+        """Keep where a document stands."""
+        values: dict[str, Any] = {
+            "document": document,
+            "model": self.model,
+            "labels": json.dumps(list(standing.labels.items())),
+            "uncertainty": standing.uncertainty,
+            "disagreement": standing.disagreement,
+            "doubt": standing.doubt,
+        }
+        with self.engine.begin() as connection:
+            connection.execute(delete(STANDINGS).where(STANDINGS.c.document == document))
+            connection.execute(insert(STANDINGS).values(values))
+
+    def placed(self) -> set[int]:
+        """Return the documents whose standing is known for this model."""
+        with self.engine.connect() as connection:
+            return set(connection.scalars(select(STANDINGS.c.document).where(STANDINGS.c.model == self.model)))

@@ -1,0 +1,233 @@
+"""The journal: documents, and the events of their streams, which are only ever added.
+
+A stream is what one reviewer did with one document (`review:NAME`), or its adjudication, which all share. Whoever adds
+says which version it was looking at. If somebody added in between, nothing is written, and the answer is the new state.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Engine, RowMapping, func, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from whylight.core.errors import InputError
+from whylight.core.identity import digest
+from whylight.core.printable import one_line
+from whylight.core.segment import words
+from whylight.core.text import Span, Text, text_of
+from whylight.data.dataset import Dataset
+from whylight.workbench.reviewing import Event
+from whylight.workbench.tables import DOCUMENTS, EVENTS
+
+ADJUDICATION = "adjudication"
+OPENING = 120
+"""Characters of a document that lists show."""
+
+
+class Conflict(Exception):  # noqa: N818  it is an answer, not a failure
+    """Somebody else added to the stream first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text to review.
+
+    Attributes:
+        id: Its number.
+        name: What the data call it.
+        text: The text, or pair.
+        labels: Gold labels, where the data have them.
+    """
+
+    id: int
+    name: str
+    text: Text
+    labels: tuple[str, ...]
+
+
+def stream_of(reviewer: str) -> str:
+    """Return the stream of a reviewer."""
+    return f"review:{reviewer}"
+
+
+class Journal:
+    """Documents and events in a database.
+
+    Args:
+        engine: The database.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def take_in(self, data: Dataset) -> int:
+        """Add the documents of a data set that are not there yet; return how many these were.
+
+        Raises:
+            InputError: A document of that name is another text.
+        """
+        with self.engine.begin() as connection:
+            known = {
+                bytes(row.name): row.digest for row in connection.execute(select(DOCUMENTS.c.name, DOCUMENTS.c.digest))
+            }
+            rows = [_row(record.id, text_of(record.example), record.labels) for record in data]
+            for row in rows:
+                if known.get(row["name"], row["digest"]) != row["digest"]:
+                    raise InputError(
+                        f"the database has another text under the name '{one_line(_text(row['name']))}'; "
+                        "take another database for other data."
+                    )
+            new = [row for row in rows if row["name"] not in known]
+            if new:
+                connection.execute(insert(DOCUMENTS), new)
+        return len(new)
+
+    def document(self, number: int) -> Document | None:
+        """Return a document by its number."""
+        with self.engine.connect() as connection:
+            row = connection.execute(select(DOCUMENTS).where(DOCUMENTS.c.id == number)).mappings().first()
+        return None if row is None else _document(row)
+
+    def documents(self) -> Iterable[Document]:
+        """Return all documents, some at a time."""
+        with self.engine.connect() as connection:
+            chosen = select(DOCUMENTS).order_by(DOCUMENTS.c.id).execution_options(yield_per=100)
+            for row in connection.execute(chosen).mappings():
+                yield _document(row)
+
+    def count(self) -> int:
+        """Return how many documents there are."""
+        with self.engine.connect() as connection:
+            return int(connection.scalar(select(func.count()).select_from(DOCUMENTS)) or 0)
+
+    def events(self, number: int, stream: str) -> list[Event]:
+        """Return the events of a stream, oldest first."""
+        chosen = select(EVENTS).where(EVENTS.c.document == number, EVENTS.c.stream == stream)
+        with self.engine.connect() as connection:
+            return [_event(row) for row in connection.execute(chosen.order_by(EVENTS.c.version)).mappings()]
+
+    def streams(self, number: int) -> dict[str, list[Event]]:
+        """Return the events of all streams of a document."""
+        found: dict[str, list[Event]] = {}
+        chosen = select(EVENTS).where(EVENTS.c.document == number).order_by(EVENTS.c.stream, EVENTS.c.version)
+        with self.engine.connect() as connection:
+            for row in connection.execute(chosen).mappings():
+                found.setdefault(row["stream"], []).append(_event(row))
+        return found
+
+    def history(self, number: int | None = None, *, before: int | None = None, most: int = 100) -> list[dict[str, Any]]:
+        """Return what was done last, newest first, as plain values.
+
+        Args:
+            number: Of one document alone.
+            before: Of events before this one.
+            most: How many at the most.
+        """
+        chosen = select(EVENTS, DOCUMENTS.c.name).join(DOCUMENTS).order_by(EVENTS.c.id.desc()).limit(most)
+        chosen = chosen if number is None else chosen.where(EVENTS.c.document == number)
+        chosen = chosen if before is None else chosen.where(EVENTS.c.id < before)
+        with self.engine.connect() as connection:
+            rows = connection.execute(chosen).mappings().all()
+        return [
+            {
+                **event_json(_event(row)),
+                "id": row["id"],
+                "document": row["document"],
+                "name": _text(row["name"]),
+                "stream": row["stream"],
+            }
+            for row in rows
+        ]
+
+    def add(self, number: int, stream: str, event: Event, *, reviewer: str, seen: int) -> Event:
+        """Add an event to a stream.
+
+        Args:
+            number: The document.
+            stream: The stream.
+            event: What was done.
+            reviewer: By whom.
+            seen: How many events the stream had when it was looked at.
+
+        Raises:
+            Conflict: It has more by now.
+        """
+        try:
+            with self.engine.begin() as connection:
+                return _add(connection, number, stream, event, reviewer=reviewer, seen=seen)
+        except IntegrityError:
+            raise Conflict from None
+
+
+def _add(connection: Connection, number: int, stream: str, event: Event, *, reviewer: str, seen: int) -> Event:
+    last = connection.scalar(
+        select(func.max(EVENTS.c.version)).where(EVENTS.c.document == number, EVENTS.c.stream == stream)
+    )
+    if (last or 0) != seen:
+        raise Conflict
+    at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    row = {
+        "document": number,
+        "stream": stream,
+        "version": seen + 1,
+        "reviewer": reviewer,
+        "kind": event.kind,
+        "label": None if event.label is None else _bytes(event.label),
+        "payload": json.dumps({"span": _span(event.span), "into": _span(event.into), "note": event.note}),
+        "at": at,
+    }
+    connection.execute(insert(EVENTS).values(row))
+    return Event(event.kind, event.label, event.span, event.into, event.note, reviewer, at, seen + 1)
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    """Return an event as plain values."""
+    return {
+        "kind": event.kind,
+        "label": event.label,
+        "span": _span(event.span),
+        "into": _span(event.into),
+        "note": event.note,
+        "reviewer": event.reviewer,
+        "at": event.at,
+        "version": event.version,
+    }
+
+
+def _event(row: RowMapping) -> Event:
+    told: Mapping[str, Any] = json.loads(row["payload"])
+    label = None if row["label"] is None else _text(bytes(row["label"]))
+    span, into = (None if told[name] is None else Span(*told[name]) for name in ("span", "into"))
+    return Event(row["kind"], label, span, into, told["note"], row["reviewer"], row["at"], row["version"])
+
+
+def _span(span: Span | None) -> list[int] | None:
+    return None if span is None else [span.part, span.start, span.end]
+
+
+def _row(name: str, text: Text, labels: Sequence[str]) -> dict[str, Any]:
+    content = text.to_json()
+    return {
+        "name": _bytes(name),
+        "digest": digest([content]),
+        "content": json.dumps(content).encode("ascii"),
+        "opening": one_line(text.text[: 2 * OPENING])[:OPENING],
+        "words": sum(len(words(part)) for part in text.parts),
+        "gold": json.dumps(list(labels)),
+    }
+
+
+def _document(row: RowMapping) -> Document:
+    content = json.loads(bytes(row["content"]))
+    return Document(row["id"], _text(bytes(row["name"])), Text.from_json(content), tuple(json.loads(row["gold"])))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(content: bytes) -> str:
+    return bytes(content).decode("utf-8", "surrogatepass")

@@ -1,0 +1,43 @@
+"""Listening: one socket, one process, no log of what reviewers look at."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+from whylight.core.errors import InputError
+
+WAITING = 2048
+"""Connections that may wait to be taken."""
+GRACE = 3
+"""Seconds that open connections have to end when the server stops."""
+
+
+@contextmanager
+def opened(host: str, port: int) -> Iterator[socket.socket]:
+    """Open the socket, or say why it cannot be."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as place:
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            place.bind((host, port))
+        except OSError as error:
+            raise InputError(f"cannot listen on {host}, port {port}: {error.strerror or error}.") from None
+        yield place
+
+
+def listen(app: Any, place: socket.socket) -> None:  # noqa: ANN401  any ASGI application
+    """Answer requests until Ctrl-C."""
+    config = uvicorn.Config(
+        app,
+        backlog=WAITING,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE,
+        ws="none",
+    )
+    uvicorn.Server(config).run(sockets=[place])

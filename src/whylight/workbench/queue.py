@@ -1,0 +1,175 @@
+"""The queue: which documents to look at first, a page at a time.
+
+Sorting and filtering are the database's, over columns that are named here: nothing that a browser sends becomes SQL. A
+document is done for a reviewer if the last of `done` and `reopen` in that stream is `done`.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Engine, Select, and_, distinct, func, select
+
+from whylight.core.errors import SettingError, unknown
+from whylight.workbench.journal import stream_of
+from whylight.workbench.reviewing import STANDING
+from whylight.workbench.tables import DOCUMENTS, EVENTS, STANDINGS
+
+PAGE = 50
+SORTS: Mapping[str, ColumnElement[Any]] = {
+    "order": DOCUMENTS.c.id.asc(),
+    "doubt": STANDINGS.c.doubt.desc().nulls_last(),
+    "disagreement": STANDINGS.c.disagreement.desc().nulls_last(),
+    "uncertainty": STANDINGS.c.uncertainty.desc().nulls_last(),
+    "length": DOCUMENTS.c.words.desc(),
+}
+SHOWN = ("open", "done", "all")
+MOST_FOUND = 200
+"""Characters of a search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What part of the queue is asked for.
+
+    Attributes:
+        sort: One of `SORTS`.
+        show: One of `SHOWN`.
+        find: Words of the opening or the label.
+        page: From 1 on.
+    """
+
+    sort: str = "order"
+    show: str = "open"
+    find: str = ""
+    page: int = 1
+
+    def __post_init__(self) -> None:
+        if self.sort not in SORTS:
+            raise unknown("order of the queue", self.sort, SORTS)
+        if self.show not in SHOWN:
+            raise unknown("part of the queue", self.show, SHOWN)
+        if self.page < 1 or len(self.find) > MOST_FOUND:
+            raise SettingError(f"pages count from 1, and a search has at most {MOST_FOUND} characters.")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the queue."""
+
+    id: int
+    opening: str
+    words: int
+    labels: tuple[tuple[str, float], ...] | None
+    uncertainty: float | None
+    disagreement: float | None
+    doubt: float | None
+    done: bool
+    reviewers: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePage:
+    """A page of the queue, with how far the reviewer is."""
+
+    entries: tuple[Entry, ...]
+    matching: int
+    total: int
+    done: int
+
+    @property
+    def pages(self) -> int:
+        """How many pages there are."""
+        return max(1, -(-self.matching // PAGE))
+
+
+def queue_page(engine: Engine, asked: Asked, reviewer: str, *, model: str) -> QueuePage:
+    """Return a page of the queue.
+
+    Args:
+        engine: The database.
+        asked: Which part of it.
+        reviewer: For whom.
+        model: A hash of the model that standings are of.
+    """
+    finished = _finished(reviewer)
+    chosen = select(
+        DOCUMENTS.c.id,
+        DOCUMENTS.c.opening,
+        DOCUMENTS.c.words,
+        STANDINGS.c.labels,
+        STANDINGS.c.uncertainty,
+        STANDINGS.c.disagreement,
+        STANDINGS.c.doubt,
+        DOCUMENTS.c.id.in_(finished).label("done"),
+    ).select_from(
+        DOCUMENTS.outerjoin(STANDINGS, and_(STANDINGS.c.document == DOCUMENTS.c.id, STANDINGS.c.model == model))
+    )
+    for condition in _conditions(asked, finished):
+        chosen = chosen.where(condition)
+    with engine.connect() as connection:
+        matching = connection.scalar(select(func.count()).select_from(chosen.subquery())) or 0
+        ordered = chosen.order_by(SORTS[asked.sort], DOCUMENTS.c.id).limit(PAGE).offset((asked.page - 1) * PAGE)
+        rows = connection.execute(ordered).mappings().all()
+        total = connection.scalar(select(func.count()).select_from(DOCUMENTS)) or 0
+        done = connection.scalar(select(func.count()).select_from(finished.subquery())) or 0
+        counted = (
+            select(EVENTS.c.document, func.count(distinct(EVENTS.c.reviewer)))
+            .where(EVENTS.c.document.in_([row["id"] for row in rows]))
+            .group_by(EVENTS.c.document)
+        )
+        people = {number: count for number, count in connection.execute(counted).all()}  # noqa: C416  rows are no pairs
+    return QueuePage(tuple(_entry(dict(row), people.get(row["id"], 0)) for row in rows), matching, total, done)
+
+
+def neighbours(engine: Engine, number: int, reviewer: str) -> dict[str, int | None]:
+    """Return the open documents before and after one, in the order of the data."""
+    finished = _finished(reviewer)
+    with engine.connect() as connection:
+        open_ones = select(DOCUMENTS.c.id).where(DOCUMENTS.c.id.not_in(finished))
+        after = connection.scalar(open_ones.where(DOCUMENTS.c.id > number).order_by(DOCUMENTS.c.id).limit(1))
+        before = connection.scalar(open_ones.where(DOCUMENTS.c.id < number).order_by(DOCUMENTS.c.id.desc()).limit(1))
+    return {"next": after, "previous": before}
+
+
+def _finished(reviewer: str) -> Select[tuple[int]]:
+    """Select the documents that a reviewer is done with."""
+    last = (
+        select(EVENTS.c.document, func.max(EVENTS.c.version).label("version"))
+        .where(EVENTS.c.stream == stream_of(reviewer), EVENTS.c.kind.in_(STANDING))
+        .group_by(EVENTS.c.document)
+        .subquery()
+    )
+    return (
+        select(EVENTS.c.document)
+        .join(last, and_(EVENTS.c.document == last.c.document, EVENTS.c.version == last.c.version))
+        .where(EVENTS.c.stream == stream_of(reviewer), EVENTS.c.kind == "done")
+    )
+
+
+def _conditions(asked: Asked, finished: Select[tuple[int]]) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = []
+    if asked.show != "all":
+        found.append(DOCUMENTS.c.id.in_(finished) if asked.show == "done" else DOCUMENTS.c.id.not_in(finished))
+    if asked.find:
+        found.append(
+            DOCUMENTS.c.opening.icontains(asked.find, autoescape=True)
+            | STANDINGS.c.labels.icontains(json.dumps(asked.find)[1:-1], autoescape=True)
+        )
+    return found
+
+
+def _entry(row: Mapping[str, Any], reviewers: int) -> Entry:
+    labels = None if row["labels"] is None else tuple((name, value) for name, value in json.loads(row["labels"]))
+    return Entry(
+        row["id"],
+        row["opening"],
+        row["words"],
+        labels,
+        row["uncertainty"],
+        row["disagreement"],
+        row["doubt"],
+        bool(row["done"]),
+        reviewers,
+    )

@@ -1,0 +1,1 @@
+"""What the server answers: pages for people, and plain values for their scripts."""

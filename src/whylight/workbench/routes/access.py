@@ -1,0 +1,51 @@
+"""Who asks, and what about: what routes have in common."""
+
+from typing import Annotated
+
+from fastapi import Depends, HTTPException, Request
+
+from whylight.core.errors import InputError
+from whylight.workbench.bench import Bench
+from whylight.workbench.journal import Document
+from whylight.workbench.sessions import COOKIE, HEADER, Session, is_token
+
+
+def the_bench(request: Request) -> Bench:
+    """Return the workbench of the application."""
+    found: Bench = request.app.state.bench
+    return found
+
+
+OnBench = Annotated[Bench, Depends(the_bench)]
+
+
+def signed_in(request: Request, bench: OnBench) -> Session:
+    """Return the session of a request; what changes anything must carry the token of its page."""
+    session = bench.sessions.of(request.cookies.get(COOKIE))
+    if session is None:
+        raise HTTPException(401, "sign in first.")
+    if request.method not in ("GET", "HEAD") and not is_token(session, request.headers.get(HEADER)):
+        raise HTTPException(403, "the page is of another session; load it again.")
+    return session
+
+
+SignedIn = Annotated[Session, Depends(signed_in)]
+
+
+def the_document(number: int, bench: OnBench, _session: SignedIn) -> Document:
+    """Return the document of a number."""
+    found = bench.journal.document(number) if 0 < number < 2**31 else None
+    if found is None:
+        raise HTTPException(404, "there is no such document.")
+    return found
+
+
+TheDocument = Annotated[Document, Depends(the_document)]
+
+
+def label_index(bench: Bench, label: str) -> int:
+    """Return the column of a label's name."""
+    names = bench.desk.labels.names
+    if label not in names:
+        raise InputError("the model has no such label.")
+    return names.index(label)

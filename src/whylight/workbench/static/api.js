@@ -1,0 +1,49 @@
+// Talking to the server: JSON both ways, with the token of this page; what goes wrong is said once, in words.
+
+const token = document.querySelector('meta[name="whylight-token"]').content;
+const said = document.getElementById("said");
+
+export class Refused extends Error {
+  constructor(code, detail, body) {
+    super(detail);
+    this.code = code;
+    this.body = body;
+  }
+}
+
+export async function ask(path, body) {
+  const given = body === undefined ? {} : {
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: { "content-type": "application/json", "x-whylight-token": token },
+  };
+  const answer = await fetch(path, { credentials: "same-origin", ...given });
+  const told = await answer.json().catch(() => ({ detail: answer.statusText }));
+  if (!answer.ok) throw new Refused(answer.status, told.detail ?? "the server refused", told);
+  return told;
+}
+
+let fading;
+
+export function say(sentence) {
+  clearTimeout(fading);
+  said.textContent = sentence;
+  fading = setTimeout(() => { said.textContent = ""; }, 6000);
+}
+
+export function element(name, given = {}, ...inside) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(given)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (key === "data") Object.assign(made.dataset, value);
+    else made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...inside.filter((one) => one !== null && one !== undefined));
+  return made;
+}
+
+document.getElementById("sign-out")?.addEventListener("click", async () => {
+  await ask("/api/sign-out", {});
+  location.href = "/sign-in";
+});

@@ -1,0 +1,259 @@
+// The page of one document: what was decided comes from the server after every action, and is drawn from there.
+import { ask, element, Refused, say } from "./api.js";
+import { Keys } from "./keys.js";
+import { panel } from "./panel.js";
+import { TextView } from "./text.js";
+
+const number = Number(document.getElementById("review").dataset.document);
+const path = `/api/documents/${number}`;
+const view = { label: null, method: null, evidence: null, at: null, fall: null, apart: null, cursor: null };
+const known = new Map(); // evidence by label and method
+
+async function load() {
+  const found = await ask(path);
+  view.text = new TextView(document.getElementById("text"), found.parts);
+  view.labels = found.labels;
+  Object.assign(view, { review: found.review, threshold: found.threshold, methods: found.methods, next: found.next, previous: found.previous });
+  document.getElementById("all-labels").replaceChildren(...found.labels.map((one) => element("option", { value: one.label }, one.description ?? "")));
+  document.getElementById("note").value = found.review.note;
+  const asked = new URLSearchParams(location.hash.slice(1));
+  const first = shown()[0]?.label ?? null;
+  const label = found.labels.some((one) => one.label === asked.get("label")) ? asked.get("label") : first;
+  const method = found.methods.includes(asked.get("method")) ? asked.get("method") : found.methods[0];
+  if (label !== null) await choose(label, method, asked.has("at") ? Number(asked.get("at")) : 0);
+  else draw();
+}
+
+// predicted labels, and those that somebody added, most probable first
+function shown() {
+  return view.labels.filter((one) => one.predicted || view.review.decisions[one.label] === "added" || one.label === view.label)
+    .sort((one, other) => other.probability - one.probability);
+}
+
+async function evidence(label, method) {
+  const key = JSON.stringify([label, method]);
+  if (!known.has(key)) known.set(key, ask(`${path}/evidence?${new URLSearchParams({ label, method })}`));
+  return known.get(key);
+}
+
+async function choose(label, method = view.method, at = 0) {
+  Object.assign(view, { label, method, evidence: null, at: null, fall: null, apart: null });
+  draw();
+  const found = await evidence(label, method);
+  if (view.label !== label || view.method !== method) return; // the reviewer went on
+  view.evidence = found;
+  view.at = found.for.length ? Math.min(Math.max(0, at), found.for.length - 1) : null;
+  draw();
+  remember();
+  if (view.at !== null) view.text.show(found.for[view.at]);
+  if (view.methods.length > 1) compare(label, method);
+}
+
+// whether another method names other evidence: it is said before anything is accepted
+async function compare(label, method) {
+  const other = view.methods.find((one) => one !== method);
+  const theirs = await evidence(label, other);
+  if (view.label !== label || view.method !== method) return;
+  view.apart = distance(view.evidence.for, theirs.for);
+  draw();
+}
+
+function distance(one, other) {
+  const characters = (spans) => new Set(spans.flatMap(({ part, start, end }) => Array.from({ length: end - start }, (_, at) => `${part} ${start + at}`)));
+  const [first, second] = [characters(one), characters(other)];
+  const both = [...first].filter((at) => second.has(at)).length;
+  const all = first.size + second.size - both;
+  return all ? 1 - both / all : 0;
+}
+
+function remember() {
+  const place = new URLSearchParams({ label: view.label, method: view.method, ...(view.at === null ? {} : { at: view.at }) });
+  history.replaceState(null, "", `#${place}`);
+}
+
+function draw() {
+  const place = document.getElementById("labels");
+  const focused = document.activeElement?.closest("[data-label]")?.dataset.label;
+  place.replaceChildren(...shown().map((one) => panel(view, one, actions)));
+  if (focused !== undefined) place.querySelector(`[data-label="${CSS.escape(focused)}"] button`)?.focus({ preventScroll: true });
+  const decided = Object.keys(view.review.decisions).length;
+  document.getElementById("state").textContent = shown().length
+    ? `${shown().length} label${shown().length === 1 ? "" : "s"}, ${decided} decided${view.review.done ? ", done" : ""}`
+    : "No label is above its threshold.";
+  for (const [name, possible] of [["undo", view.review.undoable], ["redo", view.review.redoable], ["next", view.next], ["previous", view.previous]]) {
+    document.querySelector(`[data-do="${name}"]`).disabled = !possible;
+  }
+  document.querySelector('[data-do="done"]').textContent = view.review.done ? "Reopen" : "Done";
+  paint();
+}
+
+function paint() {
+  const spans = (name) => (view.review[name][view.label] ?? []).map(([part, start, end]) => ({ part, start, end }));
+  view.text.paint("evidence", view.evidence?.for ?? []);
+  view.text.paint("counter", view.evidence?.against ?? []);
+  view.text.paint("marked", spans("marked"));
+  view.text.paint("refused", spans("refused"));
+  view.text.paint("current", view.at === null || !view.evidence ? [] : [view.evidence.for[view.at]]);
+  view.text.paint("cursor", view.cursor === null ? [] : [view.cursor]);
+}
+
+// every action is sent at once, one after the other; what comes back is what holds
+let sending = Promise.resolve();
+
+function act(kind, given = {}) {
+  sending = sending.then(async () => {
+    try {
+      view.review = await ask(`${path}/events`, { version: view.review.version, kind, ...given });
+      say(`${kind}: saved`);
+    } catch (error) {
+      if (error instanceof Refused && error.code === 409) {
+        view.review = error.body;
+        say("Somebody else has changed this review; it is shown as it is now. Please look again.");
+      } else {
+        say(`Not saved: ${error.message}`);
+      }
+    }
+    document.getElementById("note").value = view.review.note;
+    draw();
+  });
+  return sending;
+}
+
+function stretch() {
+  return view.evidence && view.at !== null ? view.text.complete(view.evidence.for[view.at]) : null;
+}
+
+function move(step) {
+  const every = view.evidence?.for ?? [];
+  if (!every.length) return;
+  view.at = ((view.at ?? 0) + step + every.length) % every.length;
+  draw();
+  remember();
+  view.text.show(every[view.at]);
+}
+
+function moveLabel(step) {
+  const names = shown().map((one) => one.label);
+  if (names.length) choose(names[(names.indexOf(view.label) + step + names.length) % names.length]);
+}
+
+async function correct(moved) {
+  const span = stretch();
+  const into = span && view.text.stretched(span, moved);
+  if (into && (into.start !== span.start || into.end !== span.end)) await act("correct", { label: view.label, span, into });
+}
+
+const actions = {
+  choose,
+  show: (one, at) => {
+    view.at = at ?? view.at;
+    draw();
+    remember();
+    view.text.show(one);
+  },
+  accept: () => view.label !== null && act("accept", { label: view.label }),
+  reject: () => view.label !== null && act("reject", { label: view.label }),
+  confirm: (one = stretch()) => one && act("mark", { label: view.label, span: view.text.complete(one) }),
+  refuse: (one = stretch()) => one && act("unmark", { label: view.label, span: view.text.complete(one) }),
+  mark: async () => {
+    const span = view.cursor ?? view.text.selected();
+    if (!span) return say("Select some text first.");
+    getSelection().removeAllRanges();
+    view.cursor = null;
+    await act("mark", { label: view.label, span });
+  },
+  without: async () => {
+    const marked = (view.review.marked[view.label] ?? []).map(([part, start, end]) => ({ part, start, end }));
+    const spans = (marked.length ? marked : view.evidence?.for ?? []).map((one) => view.text.complete(one));
+    if (!spans.length) return say("There is no evidence to remove.");
+    say("Asking the model …");
+    view.fall = await ask(`${path}/without`, { label: view.label, spans });
+    say("");
+    draw();
+  },
+  select: () => {
+    const words = view.text.words(0);
+    const start = stretch()?.start ?? 0;
+    view.cursor = view.text.complete(words.find((word) => word.start >= start) ?? words[0]);
+    view.text.show(view.cursor);
+    paint();
+    say(`selected: ${view.cursor.text}`);
+  },
+  nextLabel: () => moveLabel(1),
+  previousLabel: () => moveLabel(-1),
+  nextEvidence: () => move(1),
+  previousEvidence: () => move(-1),
+  startEarlier: () => correct({ start: -1 }),
+  startLater: () => correct({ start: 1 }),
+  endEarlier: () => correct({ end: -1 }),
+  endLater: () => correct({ end: 1 }),
+  method: () => view.label !== null && choose(view.label, view.methods[(view.methods.indexOf(view.method) + 1) % view.methods.length]),
+  add: () => {
+    const field = document.getElementById("missing");
+    if (!field.value) return field.focus();
+    const label = field.value;
+    field.value = "";
+    return act("add", { label }).then(() => view.review.decisions[label] && choose(label));
+  },
+  note: () => document.getElementById("note").focus(),
+  undo: () => act("undo"),
+  redo: () => act("redo"),
+  done: async () => {
+    const done = !view.review.done;
+    await act(done ? "done" : "reopen");
+    if (done && view.review.done && view.next) location.href = `/documents/${view.next}`;
+  },
+  next: () => view.next && (location.href = `/documents/${view.next}`),
+  previous: () => view.previous && (location.href = `/documents/${view.previous}`),
+  help: () => {
+    keys.list(document.getElementById("keys-list"));
+    document.getElementById("keys").showModal();
+  },
+};
+
+const keys = new Keys(actions);
+
+// selecting by words: a cursor that arrows move
+document.addEventListener("keydown", (event) => {
+  if (view.cursor === null || event.target.matches("input, textarea, select")) return;
+  const words = view.text.words(view.cursor.part);
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (event.key === "Escape") view.cursor = null;
+  else if (step !== undefined && event.shiftKey) view.cursor = view.text.stretched(view.cursor, { end: step }) ?? view.cursor;
+  else if (step !== undefined) {
+    const at = words.findIndex((word) => word.end > view.cursor.start) + step;
+    view.cursor = view.text.complete(words[Math.min(Math.max(0, at), words.length - 1)]);
+  } else return;
+  event.preventDefault();
+  paint();
+  if (view.cursor) {
+    view.text.show(view.cursor);
+    say(`selected: ${view.cursor.text}`);
+  }
+});
+
+for (const button of document.querySelectorAll("[data-do]")) {
+  button.addEventListener("click", () => actions[button.dataset.do]());
+}
+document.getElementById("note").addEventListener("change", (event) => act("note", { note: event.target.value }));
+document.getElementById("missing").addEventListener("keydown", (event) => {
+  if (event.key === "Enter") actions.add();
+});
+
+// a button beside a selection, for whoever uses the mouse
+const floating = document.getElementById("selection");
+const offer = element("button", { type: "button", class: "primary", onmousedown: (event) => event.preventDefault(), onclick: () => actions.mark() }, "Mark as evidence");
+floating.append(offer);
+document.addEventListener("selectionchange", () => {
+  const span = view.text?.selected();
+  floating.hidden = !span || view.label === null;
+  if (floating.hidden) return;
+  const box = view.text.range(span).getBoundingClientRect();
+  const own = floating.parentElement.getBoundingClientRect();
+  floating.style.top = `${box.bottom - own.top + 6}px`;
+  floating.style.insetInlineStart = `${Math.max(0, Math.min(box.left - own.left, own.width - 180))}px`;
+});
+
+load().catch((error) => {
+  document.getElementById("state").textContent = error.message;
+});

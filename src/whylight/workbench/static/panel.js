@@ -1,0 +1,111 @@
+// One label: its probability, what was decided, its evidence as buttons, and what speaks against it.
+import { element } from "./api.js";
+
+const percent = (value) => `${(100 * value).toFixed(1)} %`;
+
+export function panel(view, label, actions) {
+  const decision = view.review.decisions[label.label];
+  const current = view.label === label.label;
+  const head = element(
+    "button",
+    { type: "button", class: "label-head", "aria-expanded": String(current), onclick: () => actions.choose(label.label) },
+    element("span", { class: "label-name" }, label.label),
+    label.description ? element("span", { class: "muted" }, ` ${label.description}`) : null,
+    element("span", { class: "figure" }, percent(label.probability)),
+    decision ? element("span", { class: `badge ${decision}` }, decision) : null,
+  );
+  const bar = element("span", { class: "probability" }, element("span", { class: "fill" }));
+  bar.firstChild.style.width = `${100 * label.probability}%`; // styles set by script are no inline styles
+  if (view.threshold !== null) {
+    const line = element("span", { class: "threshold", title: `threshold ${percent(view.threshold)}` });
+    line.style.insetInlineStart = `${100 * view.threshold}%`;
+    bar.append(line);
+  }
+  const made = element("section", { class: current ? "card label current" : "card label", data: { label: label.label } }, head, bar);
+  if (current) made.append(...opened(view, label, actions));
+  return made;
+}
+
+function opened(view, label, actions) {
+  const found = view.evidence;
+  const decide = element(
+    "div",
+    { class: "row" },
+    element("button", { type: "button", onclick: () => actions.accept() }, "Right"),
+    element("button", { type: "button", onclick: () => actions.reject() }, "Wrong"),
+    element("button", { type: "button", onclick: () => actions.without() }, "Without the evidence?"),
+  );
+  const methods = element("div", { class: "row methods", role: "group", "aria-label": "Method" });
+  for (const method of view.methods) {
+    methods.append(element("button", {
+      type: "button", class: "chip", "aria-pressed": String(method === view.method), onclick: () => actions.choose(label.label, method),
+    }, method));
+  }
+  if (found === null) return [decide, methods, element("p", { class: "muted" }, "Asking the model …")];
+  return [
+    decide,
+    methods,
+    ...doubts(view),
+    element("h3", {}, found.speaks ? "Evidence" : "What mattered"),
+    list(view, found.for, actions),
+    ...own(view, label, actions),
+    ...(found.against.length ? [element("h3", {}, "Against it"), list(view, found.against, actions, { against: true })] : []),
+    receipt(found),
+  ];
+}
+
+function doubts(view) {
+  const lines = [];
+  if (view.fall !== null) {
+    const { before, after, words } = view.fall;
+    const stays = after > before / 2;
+    lines.push(element("p", { class: stays ? "note doubt" : "note", role: "status" },
+      `Without ${words} word${words === 1 ? "" : "s"}: ${percent(before)} becomes ${percent(after)}. ` +
+      (stays ? "It hardly falls: this is not what the model goes by, or the same is said elsewhere." : "It falls: the model goes by this.")));
+  }
+  if (view.apart !== null && view.apart > 0.5) {
+    lines.push(element("p", { class: "note doubt" }, `The methods name other evidence (they share ${percent(1 - view.apart)}): look at both before you decide.`));
+  }
+  return lines;
+}
+
+function list(view, stretches, actions, { against = false } = {}) {
+  if (!stretches.length) return element("p", { class: "muted" }, "none");
+  return element("ol", { class: against ? "evidence against" : "evidence" }, ...stretches.map((one, number) => {
+    const state = standing(view, one);
+    const current = !against && view.at === number;
+    return element(
+      "li",
+      { class: `${state} ${current ? "current" : ""}` },
+      element("button", { type: "button", class: "stretch", dir: "auto", onclick: () => actions.show(one, against ? null : number) },
+        one.text, element("span", { class: "score" }, ` ${one.score >= 0 ? "+" : ""}${one.score.toFixed(2)}`)),
+      against ? null : element("button", { type: "button", class: "plain", "aria-label": `right: ${one.text}`, "aria-pressed": String(state === "is-marked"), onclick: () => actions.confirm(one) }, "✓"),
+      against ? null : element("button", { type: "button", class: "plain", "aria-label": `wrong: ${one.text}`, "aria-pressed": String(state === "is-refused"), onclick: () => actions.refuse(one) }, "✗"),
+    );
+  }));
+}
+
+// what the reviewer marked that the method did not name
+function own(view, label, actions) {
+  const proposed = new Set(view.evidence.for.map((one) => [one.part, one.start, one.end].join()));
+  const rest = (view.review.marked[label.label] ?? []).filter((span) => !proposed.has(span.join()));
+  if (!rest.length) return [];
+  return [element("h3", {}, "Marked by you"), element("ol", { class: "evidence" }, ...rest.map(([part, start, end]) => {
+    const one = view.text.complete({ part, start, end });
+    return element("li", { class: "is-marked" },
+      element("button", { type: "button", class: "stretch", dir: "auto", onclick: () => actions.show(one, null) }, one.text),
+      element("button", { type: "button", class: "plain", "aria-label": `wrong: ${one.text}`, onclick: () => actions.refuse(one) }, "✗"));
+  }))];
+}
+
+function standing(view, one) {
+  const same = (span) => span[0] === one.part && span[1] === one.start && span[2] === one.end;
+  if ((view.review.marked[view.label] ?? []).some(same)) return "is-marked";
+  return (view.review.refused[view.label] ?? []).some(same) ? "is-refused" : "";
+}
+
+function receipt(found) {
+  const { forward_passes: forward, backward_passes: backward, seconds, remover, score, notes } = found.receipt;
+  const cost = `${found.method}, score ${score}${remover ? `, removed: ${remover}` : ""}; ${forward} forward, ${backward} backward passes, ${seconds.toFixed(2)} s`;
+  return element("details", { class: "receipt" }, element("summary", {}, "Receipt"), element("p", {}, cost), ...notes.map((note) => element("p", {}, note)));
+}

@@ -1,0 +1,167 @@
+"""The service as browsers use it: review, two reviewers, adjudication, export, re-scoring, the queue."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import whylight as wl
+import workbench_app
+from whylight.workbench.bench import Bench
+from whylight.workbench.desk import distance, uncertainty
+from whylight.workbench.queue import Asked, queue_page
+from workbench_app import TEXTS, Browser, span
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Bench:
+    return workbench_app.bench(workbench_app.sqlite(tmp_path))
+
+
+@pytest.fixture
+def client(own: Bench) -> Iterator[Any]:
+    with workbench_app.client(own) as found:
+        yield found
+
+
+def waited(own: Bench) -> None:
+    end = time.monotonic() + 30
+    while own.job.progress.running and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not own.job.progress.running
+
+
+def test_a_review_is_saved_at_every_step_and_exported_as_training_data(client: Any, tmp_path: Path) -> None:
+    ada = Browser(client)
+    found = ada.get("/api/documents/1").json()
+    assert found["parts"] == [TEXTS[0]]
+    assert [one["label"] for one in found["labels"] if one["predicted"]] == ["bad"]
+    for kind, given in (
+        ("accept", {"label": "bad"}),
+        ("mark", {"label": "bad", "span": span(TEXTS[0], "truly bad")}),
+        ("add", {"label": "fever"}),
+        ("undo", {}),
+        ("note", {"note": "<script>"}),
+        ("done", {}),
+    ):
+        answer = ada.act(1, kind, **given)
+        assert answer.status_code == 201, answer.text
+    state = ada.get("/api/documents/1").json()["review"]
+    assert state["decisions"] == {"bad": "accepted"}
+    assert state["note"] == "<script>"
+    assert (state["done"], state["version"]) == (True, 6)
+    exported = ada.get("/api/export").text
+    path = tmp_path / "rationales.jsonl"
+    path.write_text(exported, encoding="utf-8")
+    (record,) = wl.dataset(str(path))
+    assert record.example.text == TEXTS[0]
+    assert record.labels == ("bad",)
+    assert [record.example.show(one) for one in record.rationales["bad"].places] == ["truly bad"]
+
+
+def test_evidence_is_what_explain_says_and_removing_it_is_scored_anew(client: Any, own: Bench) -> None:
+    ada = Browser(client)
+    found = ada.get("/api/documents/3/evidence", params={"label": "fever", "method": "occlusion"}).json()
+    assert [one["text"] for one in found["for"]] == ["fever"]
+    expected = wl.explain(own.desk.classifier, TEXTS[2], method="occlusion", target="fever")
+    assert found["for"][0]["score"] == pytest.approx(max(score for _, score in expected.as_list()))
+    fall = ada.post("/api/documents/3/without", {"label": "fever", "spans": [span(TEXTS[2], "fever")]}).json()
+    assert (fall["before"], fall["after"], fall["words"]) == (pytest.approx(0.9), pytest.approx(0.1), 1)
+    assert ada.get("/api/documents/3/evidence", params={"label": "x", "method": "occlusion"}).status_code == 422
+    assert ada.get("/api/documents/3/evidence", params={"label": "bad", "method": "lime"}).status_code == 422
+
+
+def test_two_reviewers_never_overwrite_each_other_and_a_stale_page_is_told(client: Any) -> None:
+    ada, bob = Browser(client, "Ada"), Browser(client, "Bob")
+    assert ada.act(1, "accept", label="bad").status_code == 201
+    assert bob.act(1, "reject", label="bad").status_code == 201
+    assert ada.get("/api/documents/1").json()["review"]["decisions"] == {"bad": "accepted"}
+    stale = ada.post("/api/documents/1/events", {"version": 0, "kind": "reject", "label": "bad"})
+    assert stale.status_code == 409
+    assert stale.json()["decisions"] == {"bad": "accepted"}
+    assert ada.get("/api/documents/1").json()["review"]["version"] == 1
+
+
+def test_disagreements_are_adjudicated_and_only_then_exported(client: Any) -> None:
+    ada, bob = Browser(client, "Ada"), Browser(client, "Bob")
+    ada.act(1, "accept", label="bad")
+    bob.act(1, "reject", label="bad")
+    for one in (ada, bob):
+        one.act(1, "done")
+    assert ada.get("/api/export").text == ""
+    page = ada.get("/documents/1/adjudicate", headers={"accept": "text/html"}).text
+    assert "As Ada" in page
+    assert "note 0" in ada.get("/agreement", headers={"accept": "text/html"}).text
+    answer = ada.post("/api/documents/1/adjudication", {"version": 0, "kind": "accept", "label": "bad"})
+    assert answer.status_code == 201
+    assert json.loads(ada.get("/api/export").text)["labels"] == ["bad"]
+    (both,) = ada.get("/api/agreement").json()
+    assert (both["first"], both["second"], both["pairs"], both["same"]) == ("Ada", "Bob", 1, 0.0)
+
+
+def test_the_queue_is_sorted_filtered_and_counted(client: Any, own: Bench) -> None:
+    waited(own)
+    ada = Browser(client)
+    ada.act(2, "done")
+    model = own.desk.findings.model
+
+    def page(**given: Any) -> Any:
+        return queue_page(own.engine, Asked(**given), "Ada", model=model)
+
+    assert [one.id for one in page().entries] == [1, 3, 4]
+    assert [one.id for one in page(show="done").entries] == [2]
+    every = page(show="all", sort="doubt").entries
+    doubts = [one.doubt for one in every]
+    assert doubts == sorted((one for one in doubts if one is not None), reverse=True) + [None] * doubts.count(None)
+    assert [one.id for one in page(find="FEVER", show="all").entries] == [3]
+    assert page(find="100%", show="all").matching == 0
+    assert (page().done, page().total) == (1, 4)
+    assert queue_page(own.engine, Asked(), "Bob", model=model).done == 0
+    for wrong in ({"sort": "id; drop table"}, {"show": "x"}, {"page": 0}):
+        with pytest.raises(wl.WhylightError):
+            Asked(**wrong)
+
+
+def test_why_a_document_comes_first(own: Bench) -> None:
+    twice, fine = (own.desk.standing(own.journal.document(number)) for number in (1, 3))  # type: ignore[arg-type]
+    assert twice.labels == {"bad": pytest.approx(0.9)}
+    assert fine.doubt == pytest.approx(0.1 / 0.9)  # one word decides: without it nothing is left
+    assert fine.disagreement is not None
+    answer = own.desk.prediction(own.journal.document(1).text)  # type: ignore[union-attr]
+    assert uncertainty(answer) == pytest.approx(max(1 - abs(p - 0.5) / 0.5 for p in answer.probabilities))
+    assert distance([], []) == 0.0
+
+
+def test_what_was_found_is_kept_for_this_model_alone(own: Bench) -> None:
+    document = own.journal.document(1)
+    assert document is not None
+    first = own.desk.explanation(document.text, "occlusion", [0], document=1)
+    again = own.desk.explanation(document.text, "occlusion", [0], document=1)
+    assert again.to_dict() == first.to_dict()
+    other = wl.load(lambda texts: [[0.5, 0.5]] * len(texts), labels=["bad", "fever"], identity="rule-2", head="sigmoid")
+    elsewhere = workbench_app.make_bench(own.engine, other, None, methods=["occlusion"], password=None)
+    assert elsewhere.desk.explanation(document.text, "occlusion", [0]).scores.max() == 0
+    assert elsewhere.desk.findings.placed() == set()
+
+
+def test_the_playground_explains_and_keeps_nothing(client: Any) -> None:
+    ada = Browser(client)
+    found = ada.post("/api/playground", {"text": "so bad", "method": "occlusion"}).json()
+    assert found["words"] == [["so", pytest.approx(0.0)], ["bad", pytest.approx(0.4)]]
+    wrong = ada.post("/api/playground", {"text": "so bad", "method": "lime", "settings": {"samples": "many"}})
+    assert (wrong.status_code, "samples" in wrong.json()["detail"]) == (422, True)
+    assert ada.post("/api/playground", {"text": "", "method": "lime"}).status_code == 422
+
+
+def test_history_says_who_did_what(client: Any) -> None:
+    ada = Browser(client)
+    ada.act(3, "accept", label="fever")
+    (row,) = ada.get("/api/history").json()
+    assert (row["reviewer"], row["kind"], row["label"], row["document"]) == ("Ada", "accept", "fever", 3)
+    page = ada.get("/history", headers={"accept": "text/html"}).text
+    assert "whylight explain --model rule-1 --file document-3.txt" in page
+    text = ada.get("/api/documents/2/text")
+    assert text.content.decode() == TEXTS[1]
