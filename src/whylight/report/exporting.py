@@ -8,8 +8,8 @@
     labelstudio  tasks with predictions, as Label Studio imports them
 
 Offsets are characters of Python, as those of brat, CoNLL readers and `datasets`; Label Studio counts as JavaScript
-does, in UTF-16, and gets that. The last three show evidence (`core/evidence.py`) of one method, and of single texts: a pair is
-refused.
+does, in UTF-16, and gets that. The last three forms show evidence (`core/evidence.py`) of one method, and of single
+texts: a pair is refused.
 
 Rows are read one part at a time, and written as they come.
 """

@@ -15,7 +15,7 @@ from typing import Any
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.identity import CALL, Identity
 from whylight.core.inputs import JsonValue
-from whylight.data.dataset import Dataset, in_order
+from whylight.data.dataset import Dataset, Record, in_order
 from whylight.data.stream import Stream, stream
 from whylight.explaining.options import Options
 from whylight.run.driving import Count, Driver
@@ -31,6 +31,8 @@ from whylight.store import files, parts, runs, success
 from whylight.views.classifier import Classifier
 
 ENGINES = ("local", "ray")
+HEAD = 64
+"""Texts of which one sees what the data has: labels, rationales."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +218,7 @@ def question_of(call: Mapping[str, Any]) -> Question:
     return Question(**plain, options=Options(**call["options"]))
 
 
-def head_of(data: Stream, records: Iterator[Any], most: int = 64) -> Dataset:
+def head_of(data: Stream, records: Iterator[Record], *, most: int = HEAD) -> Dataset:
     """Take the first records, as a data set that says what the data has."""
     first = tuple(record for _, record in zip(range(most), records, strict=False))
     names = in_order(label for one in first for label in (*one.labels, *one.rationales))
