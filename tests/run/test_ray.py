@@ -156,3 +156,21 @@ def test_texts_come_from_an_s3_server(tmp_path: Path, monkeypatch: pytest.Monkey
         assert found.sha256 == run(written(tmp_path / "texts.jsonl"), tmp_path / "local").sha256
     finally:
         server.stop()
+
+
+def test_the_commands_work_one_after_the_other(data: str, tmp_path: Path, cli: Any) -> None:
+    out = str(tmp_path / "run")
+    asked = ("run", "--data", data, "--method", "occlusion", "--out", out)
+    code, said, _ = cli(*asked, "--dry-run")
+    assert code == 0
+    assert said.startswith("14 texts: ")
+    assert not Path(out).exists()
+    for new in ("14", "0"):
+        code, said, err = cli(*asked, "--workers", "2")
+        assert code == 0, err
+        assert f"14 texts; {new} of them now" in said
+    assert cli("verify", out, "--rows", "3")[1].startswith("3 texts, 3 rows: 3 are the same to the last bit")
+    assert "14" in cli("query", out, "select count(*) as n from explanations")[1]
+    assert cli("export", out, "--to", "conll", "--out", str(tmp_path / "x.conll"))[0] == 0
+    assert (tmp_path / "x.conll").exists()
+    assert cli("report", out)[0] == 0

@@ -98,6 +98,7 @@ class Driver:
         Raises:
             WhylightError: What a worker could not go on after: the folder cannot be written in, or is of other data.
         """
+        _forget_notes(self.folder)  # of workers whose driver has died, too
         self._deaths = _read_deaths(self.folder)
         self._stems = _stems_by_place(self.folder)
         coming = iter(shards)
@@ -186,12 +187,18 @@ def _write_deaths(folder: Path, deaths: Counter[int]) -> None:
     files.write(folder / ATTEMPTS, json.dumps({str(number): count for number, count in deaths.items()}).encode())
 
 
-def _clean(folder: Path) -> None:
-    """Remove what only a run that goes on needs."""
+def _forget_notes(folder: Path) -> None:
+    """Remove what workers noted of texts that they began."""
     place = folder / WORKING
     with files.said(place):
-        for path in place.iterdir() if place.is_dir() else ():
-            path.unlink(missing_ok=True)
         if place.is_dir():
+            for path in place.iterdir():
+                path.unlink(missing_ok=True)
             place.rmdir()
+
+
+def _clean(folder: Path) -> None:
+    """Remove what only a run that goes on needs."""
+    _forget_notes(folder)
+    with files.said(folder / ATTEMPTS):
         (folder / ATTEMPTS).unlink(missing_ok=True)

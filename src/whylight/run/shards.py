@@ -7,7 +7,7 @@ shards as before, but for the last one.
 Cost: memory of one shard.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -76,7 +76,7 @@ def shards_of(records: Iterable[Record], *, most: int | None = None, tuning: boo
         yield Shard(first, tuple(held), tuning)
 
 
-def fill(
+def fill(  # noqa: PLR0913  every argument but four is optional and named
     book: Book,
     classifier: Classifier,
     shard: Shard,
@@ -84,6 +84,7 @@ def fill(
     *,
     begin: Callable[[Sequence[int]], None] = lambda _: None,
     keep_going: bool = False,
+    aside: Collection[int] = (),
 ) -> None:
     """Work on what a book lacks of a shard, and write it.
 
@@ -97,10 +98,12 @@ def fill(
         plan: What is asked.
         begin: Is called with the places of the texts whenever work on some of them begins.
         keep_going: Whether a text that fails is written down as failed, and not raised.
+        aside: Texts that are not worked on, with others or alone.
     """
     missing = book.missing(shard.numbers, plan.columns.cells, tuning=shard.tuning)
     recalled = book.recalling(missing, tuning=shard.tuning)
-    for own in shard.blocks(plan):
+    for block in shard.blocks(plan):
+        own = [number for number in block if number not in aside]
         if any(number in missing for number in own):
             begin(own)
             tasks = [Task(shard[number], missing.get(number, NOTHING), recalled(number)) for number in own]

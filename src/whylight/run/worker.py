@@ -119,7 +119,15 @@ class Worker:
         try:
             if before:
                 self._set_aside(book, order, before)
-                fill(book, self._classifier, shard, self._plan, begin=note.begin, keep_going=True)
+                fill(
+                    book,
+                    self._classifier,
+                    shard,
+                    self._plan,
+                    begin=note.begin,
+                    keep_going=True,
+                    aside=order.aside.keys(),
+                )
             else:
                 book.settle(shard.numbers)
         except BaseException:
