@@ -160,7 +160,10 @@ class Book:
             return
         groups: dict[str, tuple[list[Commit], list[Page]]] = defaultdict(lambda: ([], []))
         for one in self._within(numbers, tuning=tuning):
-            if None not in one.records and len(set(one.holds)) == 1:
+            cells = set(one.holds)
+            if (
+                None not in one.records and None not in cells and len(cells) == 1
+            ):  # not of an earlier version, nor mixed
                 groups[columns.written(one.holds[0] or NOTHING)][0].append(one)
         for page in self.waiting:
             groups[page.text["holds"]][1].append(page)
