@@ -35,15 +35,14 @@ from whylight.store.tables import HUMAN, RANDOM, Row
 Record = dict[str, Any]
 MANY = 1000
 """Rows that are written at once."""
-_SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("id", "text", "pair", "model", "method", "label")),
-        ("target", pa.int64()),
-        ("probability", pa.float64()),
-        *((name, pa.list_(pa.int64())) for name in ("parts", "starts", "ends")),
-        ("scores", pa.list_(pa.float64())),
-    ]
-)
+_FIELDS: list[tuple[str, pa.DataType]] = [
+    *((name, pa.string()) for name in ("id", "text", "pair", "model", "method", "label")),
+    ("target", pa.int64()),
+    ("probability", pa.float64()),
+    *((name, pa.list_(pa.int64())) for name in ("parts", "starts", "ends")),
+    ("scores", pa.list_(pa.float64())),
+]
+_SCHEMA = pa.schema(_FIELDS)
 
 
 def export(folder: Path | str, out: Path | str, *, form: str, method: str | None = None) -> int:

@@ -202,11 +202,12 @@ def call_of(question: Question) -> dict[str, JsonValue]:
     """Return how a question was put."""
     options = asdict(question.options)
     own = {name: options[name] for name in ("target", "unit", "remover", "score", "long", "pieces")}
+    settings: dict[str, Any] = dict(question.settings)
     return {
         "methods": list(question.methods),
         "metrics": list(question.metrics or ()),
         "remover": question.remover,
-        "settings": dict(question.settings),
+        "settings": settings,
         "options": own,
         "baseline": question.baseline,
     }
