@@ -14,6 +14,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from whylight.core.errors import ModelError
@@ -88,6 +89,8 @@ class Driver:
     _count: Count = field(default_factory=Count)
     _again: deque[Shard] = field(default_factory=deque)
     _busy: dict[Hashable, Shard] = field(default_factory=dict)
+    _free: list[Hashable] = field(default_factory=list)
+    _starting: set[Hashable] = field(default_factory=set)
     _deaths: Counter[int] = field(default_factory=Counter)
     _unborn: int = 0
     _stems: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
@@ -101,15 +104,13 @@ class Driver:
         _forget_notes(self.folder)  # of workers whose driver has died, too
         self._deaths = _read_deaths(self.folder)
         self._stems = _stems_by_place(self.folder)
-        coming = iter(shards)
-        kindly = True
-        free: list[Hashable] = []
+        coming, kindly = iter(shards), True
         try:
-            free = list(self.engine.start(self.workers))
-            while self._hand_out(free, coming) or self._busy:
-                events = self.engine.wait(list(self._busy), seconds=LOOK_EVERY)
-                for event in events:
-                    free += self._heard(event)
+            self._starting = set(self.engine.start(self.workers))
+            while self._has_more(coming) or self._busy:
+                self._hand_out(coming)
+                for event in self.engine.wait([*self._busy, *self._starting], seconds=LOOK_EVERY):
+                    self._heard(event)
                 self.told(self._count)
             kindly = False
         finally:
@@ -117,18 +118,18 @@ class Driver:
         _clean(self.folder)
         return self._count
 
-    def _hand_out(self, free: list[Hashable], coming: Iterator[Shard]) -> bool:
-        """Give free workers a shard each; say whether any was given."""
-        given = False
-        while free:
-            shard = self._again.popleft() if self._again else next(coming, None)
-            if shard is None:
-                return given
-            worker = free.pop()
+    def _has_more(self, coming: Iterator[Shard]) -> bool:
+        """Say whether a shard is left, of which one is read ahead."""
+        if not self._again:
+            self._again.extend(islice(coming, 1))
+        return bool(self._again)
+
+    def _hand_out(self, coming: Iterator[Shard]) -> None:
+        """Give free workers a shard each."""
+        while self._free and self._has_more(coming):
+            worker, shard = self._free.pop(), self._again.popleft()
             self._busy[worker] = shard
             self.engine.send(worker, self._order(shard))
-            given = True
-        return given
 
     def _order(self, shard: Shard) -> Order:
         many = f"{MOST_DEATHS} processes died while they worked on it"
@@ -136,28 +137,36 @@ class Driver:
         own = [stem for place in shard.numbers for stem in self._stems.get(place, ())]
         return Order(shard, tuple(own), self.retry, aside)
 
-    def _heard(self, event: Event) -> list[Hashable]:
-        """Take in what became of an order; return the workers that are free now."""
-        shard = self._busy.pop(event.worker)
+    def _heard(self, event: Event) -> None:
+        """Take in what became of a worker."""
         if event.error is not None:
             raise event.error
-        if event.receipt is not None:
+        if event.ready:
+            self._starting.discard(event.worker)
+            self._free.append(event.worker)
+        elif event.receipt is not None:
+            self._busy.pop(event.worker)
             self._unborn = 0
             self._count.add(event.receipt)
-            return [event.worker]
-        self._mourn(event, shard)
-        return list(self.engine.start(1))
+            self._free.append(event.worker)
+        else:
+            self._mourn(event)
+            self._starting.update(self.engine.start(1))
 
-    def _mourn(self, event: Event, shard: Shard) -> None:
-        """Count a death, and have the shard worked on again."""
+    def _mourn(self, event: Event) -> None:
+        """Count a death, and have its shard worked on again."""
         self._count.deaths += 1
+        self._starting.discard(event.worker)
+        self._unborn = 0 if event.started else self._unborn + 1
+        if self._unborn >= MOST_DEATHS:
+            raise ModelError(f"{MOST_DEATHS} workers died before the model was loaded; try it in one process: wl.load.")
+        shard = self._busy.pop(event.worker, None)
+        if shard is None:
+            return
         numbers = died_of(self.folder, shard)
         if numbers and not event.of_node:
             self._deaths.update(numbers)
             _write_deaths(self.folder, self._deaths)
-        self._unborn = 0 if event.started else self._unborn + 1
-        if self._unborn >= MOST_DEATHS:
-            raise ModelError(f"{MOST_DEATHS} workers died before the model was loaded; try it in one process: wl.load.")
         # what the dead one had written of the shard is gone on with
         there = _stems_by_place(self.folder)
         self._stems = {**self._stems, **{number: there.get(number, ()) for number in shard.numbers}}

@@ -16,13 +16,14 @@ class Here:
 
     def start(self, count: int) -> Sequence[Hashable]:  # noqa: ARG002  there is one model
         """Return the one worker that there is."""
+        self._events.append(Event(0, ready=True))
         return [0]
 
     def send(self, worker: Hashable, order: Order) -> None:
         """Work on an order at once."""
         self._events.append(Event(worker, self._worker.work(order)))
 
-    def wait(self, busy: Collection[Hashable], *, seconds: float) -> list[Event]:  # noqa: ARG002
+    def wait(self, workers: Collection[Hashable], *, seconds: float) -> list[Event]:  # noqa: ARG002
         """Return what is done."""
         found, self._events = self._events, []
         return found

@@ -57,16 +57,13 @@ class Local:
         with suppress(OSError):
             self._hired[worker].pipe.send(order)
 
-    def wait(self, busy: Collection[Hashable], *, seconds: float) -> list[Event]:
+    def wait(self, workers: Collection[Hashable], *, seconds: float) -> list[Event]:
         """Wait for messages and deaths."""
-        pipes = {self._hired[name].pipe: name for name in busy}
-        found: list[Event] = []
-        for pipe in wait_for(list(pipes), timeout=seconds):
-            event = self._heard(pipes[pipe])  # type: ignore[index]  # they are the ones that were given
-            found += [] if event is None else [event]
-        return found
+        pipes = {self._hired[name].pipe: name for name in workers}
+        # they are the ones that were given
+        return [self._heard(pipes[pipe]) for pipe in wait_for(list(pipes), timeout=seconds)]  # type: ignore[index]
 
-    def _heard(self, name: Hashable) -> Event | None:
+    def _heard(self, name: Hashable) -> Event:
         hired = self._hired[name]
         try:
             said = hired.pipe.recv()
@@ -76,7 +73,7 @@ class Local:
             return Event(name, started=hired.ready)
         if said == _READY:
             hired.ready = True
-            return None
+            return Event(name, ready=True)
         return Event(name, error=said) if isinstance(said, Exception) else Event(name, said)
 
     def _forget(self, name: Hashable) -> None:

@@ -40,46 +40,44 @@ class Ray:
         self._names = counting()
         self._actors: dict[Hashable, Any] = {}
         self._calls: dict[Hashable, Any] = {}
-        self._started: dict[Hashable, Any] = {}
+        self._ready: set[Hashable] = set()
 
     def start(self, count: int) -> Sequence[Hashable]:
         """Ask for so many actors of one CPU each."""
+        cpus = int(self._ray.cluster_resources().get("CPU", 0))
+        if not self._actors and count > cpus:
+            raise SettingError(f"the Ray cluster has {cpus} CPUs, and {count} workers need one each; ask for fewer.")
         made = self._ray.remote(_Actor).options(num_cpus=1, max_restarts=0, max_task_retries=0)
         names = [next(self._names) for _ in range(count)]
         for name in names:
             self._actors[name] = made.remote(self._job)
-            self._started[name] = self._actors[name].ready.remote()
+            self._calls[name] = self._actors[name].ready.remote()
         return names
 
     def send(self, worker: Hashable, order: Order) -> None:
         """Call an actor for a shard."""
         self._calls[worker] = self._actors[worker].work.remote(order)
 
-    def wait(self, busy: Collection[Hashable], *, seconds: float) -> list[Event]:
+    def wait(self, workers: Collection[Hashable], *, seconds: float) -> list[Event]:
         """Wait for calls that are done, or whose actor has died."""
-        calls = {self._calls[name]: name for name in busy}
+        calls = {self._calls[name]: name for name in workers}
         done, _ = self._ray.wait(list(calls), num_returns=1, timeout=seconds)
         return [self._event(calls[call], call) for call in done]
 
     def _event(self, name: Hashable, call: Any) -> Event:  # noqa: ANN401  a library without types
         lost = self._ray.exceptions
         try:
-            found: Receipt | Exception = self._ray.get(call)
+            found: Receipt | Exception | None = self._ray.get(call)
         except lost.RayActorError as error:
-            started = self._is_started(name)
             self._actors.pop(name, None)
-            node = "node" in str(error).casefold() and "died" in str(error).casefold()
-            return Event(name, started=started, of_node=node)
+            said = str(error).casefold()
+            return Event(name, started=name in self._ready, of_node="node" in said and "died" in said)
         except lost.RayError as error:
             return Event(name, error=RuntimeError(str(error).partition("\n")[0]))
+        if found is None:
+            self._ready.add(name)
+            return Event(name, ready=True)
         return Event(name, error=found) if isinstance(found, Exception) else Event(name, found)
-
-    def _is_started(self, name: Hashable) -> bool:
-        try:
-            self._ray.get(self._started[name], timeout=0)
-        except Exception:  # noqa: BLE001  whatever kept it from starting
-            return False
-        return True
 
     def stop(self, *, kindly: bool) -> None:  # noqa: ARG002  what is written every few seconds is kept
         """End all actors, and the cluster if it is ours."""
@@ -96,21 +94,26 @@ class _Actor:
         self._job = job
         self._worker: Worker | None = None
 
-    def ready(self) -> bool:
+    def ready(self) -> Exception | None:
         """Load the model."""
-        if self._worker is None:
+        try:
             self._worker = Worker(self._job)
-        return True
+        except Exception as error:  # noqa: BLE001  said by whoever drives
+            return _sendable(error)
+        return None
 
     def work(self, order: Order) -> Receipt | Exception:
         """Work on a shard."""
         try:
             self._worker = self._worker or Worker(self._job)
             return self._worker.work(order)
-        except WhylightError as error:
-            return error
-        except Exception as error:  # noqa: BLE001  said by whoever drives
-            return RuntimeError(f"{type(error).__name__}: {error}")
+        except Exception as error:  # noqa: BLE001
+            return _sendable(error)
+
+
+def _sendable(error: Exception) -> Exception:
+    """Return an error that another process can read."""
+    return error if isinstance(error, WhylightError) else RuntimeError(f"{type(error).__name__}: {error}")
 
 
 def _imported() -> Any:  # noqa: ANN401  a library without types
