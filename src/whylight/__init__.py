@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from whylight.models.load import load
     from whylight.run.evaluate import evaluate
     from whylight.run.evaluation import open_run
+    from whylight.run.running import run_corpus
     from whylight.study.audit import audit
     from whylight.study.comparing import compare
     from whylight.study.recommend import recommend
@@ -71,6 +72,7 @@ __all__ = [
     "recipe",
     "recommend",
     "roar",
+    "run_corpus",
     "sanity_check",
     "show",
     "train",
@@ -99,6 +101,7 @@ _LAZY = {
     "recipe": "whylight.training.recipe",
     "recommend": "whylight.study.recommend",
     "roar": "whylight.study.roar",
+    "run_corpus": "whylight.run.running",
     "sanity_check": "whylight.study.sanity",
     "train": "whylight.training.train",
     "tune": "whylight.training.tune",

@@ -48,7 +48,12 @@ def wrong(command: str) -> list[str]:
         plug_in = re.split(r"[\[@=]", value)[0]
         if option in NAMED and plug_in not in OWN and plug_in not in {*NAMED[option].names(), *aliases(NAMED[option])}:
             found.append(value)
-        if option in ("--data", "--dev") and ":" in value and value.split(":")[0] not in CORPORA.names():
+        if (
+            option in ("--data", "--dev")
+            and ":" in value
+            and "://" not in value
+            and value.split(":")[0] not in CORPORA.names()
+        ):
             found.append(value)
     return found
 

@@ -15,7 +15,7 @@ from whylight.core.errors import InputError, SettingError
 from whylight.data.dataset import Dataset
 from whylight.data.planted import CLASSES
 from whylight.report import run_page
-from whylight.run import book, evaluate as module
+from whylight.run import book, shards as module
 from whylight.run.summary import interval
 
 METRICS = ("aopc_comprehensiveness", "aopc_sufficiency", "average_precision", "iou", "entropy")
@@ -76,7 +76,7 @@ def test_methods_and_metrics_of_a_record_run_every_distinct_text_once(data: Data
     wl.evaluate(counting, one, methods=["occlusion", "kernel_shap"], metrics=METRICS, out=tmp_path / "run")
     assert asked[0] == asked[1]  # the untouched text, twice, to see whether the answer is the same
     assert len(asked) == len(set(asked)) + 1
-    assert pq.read_table(tmp_path / "run" / "texts").to_pylist()[0]["rows_run"] == len(set(asked))
+    assert pq.read_table(tmp_path / "run" / "timings").to_pylist()[0]["rows_run"] == len(set(asked))
 
 
 def test_tables_hold_every_explanation_and_score(classifier: Any, data: Dataset, tmp_path: Path) -> None:

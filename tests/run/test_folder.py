@@ -23,11 +23,13 @@ from whylight.cli.main import app
 from whylight.core.errors import InputError
 from whylight.data.dataset import Dataset
 from whylight.report.run_page import run_page
-from whylight.run import book
+from whylight.run import growing
 from whylight.store import files, parts, runs, tables
+from whylight.store.success import SUCCESS
 
 TABLES = {**parts.SCHEMAS, parts.COMMITS: tables.TEXTS}
 MEASURED = ("seconds", "peak_megabytes")
+FOLDERS = {"explanations", "scores", "curves", "texts", "timings"}
 
 
 def data() -> Dataset:
@@ -88,7 +90,7 @@ def test_a_lost_file_is_made_again_and_no_row_is_doubled(lost: str, tmp_path: Pa
 def test_texts_that_lack_rows_in_one_table_are_done_again_in_all(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(book, "WRITE_EVERY", -1.0)
+    monkeypatch.setattr(growing, "MOST_TEXTS", 1)
     whole = evaluate(tmp_path)
     before, cells = rows(tmp_path), [line.cells for line in whole.summary.lines]
     path = sorted((tmp_path / name).iterdir())[1]
@@ -109,7 +111,7 @@ def test_two_processes_do_not_write_into_one_folder(tmp_path: Path) -> None:
 def test_what_a_kill_left_half_written_is_removed(tmp_path: Path) -> None:
     evaluate(tmp_path)
     before = {path.relative_to(tmp_path) for path in tmp_path.rglob("*")}
-    assert {path.parts[0] for path in before} == {runs.MANIFEST, "explanations", "scores", "curves", "texts"}
+    assert {path.parts[0] for path in before} == {runs.MANIFEST, SUCCESS, *FOLDERS}
     for place in (tmp_path, tmp_path / "scores", tmp_path / "texts"):
         (place / f".00000000-0123456789ab.parquet-77{files.PART}").write_bytes(b"half")
     evaluate(tmp_path)
@@ -120,7 +122,7 @@ def damaged(name: str, content: bytes) -> bytes:
     """Damage the bytes of a table."""
     table = pq.read_table(pa.BufferReader(content))
     changed = {
-        "lacks a column": lambda: table.drop_columns([table.column_names[-2]]),
+        "lacks a column": lambda: table.drop_columns([table.column_names[2]]),
         "wrong type": lambda: table.set_column(1, table.column_names[1], pa.array([1.5] * len(table))),
         "lacks a value": lambda: table.set_column(0, "run", pa.array([None] * len(table), pa.string())),
     }
@@ -179,7 +181,7 @@ def test_a_run_of_a_later_version_is_refused(tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / runs.MANIFEST).read_text(encoding="utf-8"))
     (tmp_path / runs.MANIFEST).write_text(json.dumps(manifest | {"form": runs.FORM + 1}), encoding="utf-8")
     for ask in (evaluate, run_page):
-        with pytest.raises(InputError, match=r"of a later version of whylight \(form 4\); update whylight\.$"):
+        with pytest.raises(InputError, match=r"of a later version of whylight \(form 5\); update whylight\.$"):
             ask(tmp_path)
 
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ from test_parts import Killed, killing
 
 import whylight as wl
 from whylight.core.errors import InputError, ModelError
+from whylight.data.dataset import Dataset
 from whylight.report.run_page import run_page
-from whylight.run import book, evaluate as evaluating, measuring, one
+from whylight.run import book, measuring, one, shards as evaluating
 from whylight.run.evaluate import Question
 from whylight.store import parts, runs, tables
+from whylight.store.success import SUCCESS
 from whylight.study.several import evaluate_several
 
 A, B, C = "aopc_comprehensiveness", "iou", "entropy"
@@ -189,15 +192,16 @@ def test_a_kill_at_any_moment_of_growing_loses_and_doubles_nothing(
         assert all(there[path.relative_to(tmp_path / "first")] == content for path, content in before.items()), place
         commits = runs.read(out).commits or ()
         rows = [parts.stored_rows(out, commits, name) for name in (*parts.SCHEMAS, parts.COMMITS)]
-        assert there.keys() == {part.path.relative_to(out) for one in rows for part in one.parts}, place
+        own = {path for path in there if path.parts[0] != parts.TIMINGS}
+        assert own == {part.path.relative_to(out) for one in rows for part in one.parts}, place
+        assert {path.name for path in there} == {path.name for path in own}, place
 
 
 def test_what_is_lost_of_a_run_that_grew_is_made_again(clf: Any, whole: dict[str, Any], tmp_path: Path) -> None:
     run(clf, tmp_path, **FIRST)
     run(clf, tmp_path, **MORE)
-    for number in range(len(contents(tmp_path))):
-        path = sorted(contents(tmp_path))[number]
-        path.unlink()
+    for path in sorted(contents(tmp_path)):
+        path.unlink(missing_ok=True)  # those of times go with their commit
         assert said(run(clf, tmp_path, **MORE)) == whole, path
 
 
@@ -252,32 +256,45 @@ def test_nothing_is_added_to_what_the_model_no_longer_says(clf: Any, tmp_path: P
     assert {line.method for line in wl.open_run(tmp_path).summary.lines} == {"occlusion", "random", "human"}
 
 
-def in_the_form_before(folder: Path) -> None:
-    """Make a folder one of the version before columns: commits do not say what they hold, nor does the manifest."""
+def in_an_earlier_form(folder: Path, form: int, data: Dataset) -> None:
+    """Make a folder one of a version before shards: one hash of all data, times in tables; or before columns, too."""
     manifest = json.loads((folder / runs.MANIFEST).read_text())
-    del manifest["columns"]
-    (folder / runs.MANIFEST).write_text(json.dumps(manifest | {"form": 2}))
-    schema = tables.TEXTS.remove(tables.TEXTS.get_field_index("holds"))
-    for path in (folder / "texts").iterdir():
-        tables.write(path, tables.read(path, tables.TEXTS), schema)
+    manifest["asked"]["contents"]["data"] = data.fingerprint()
+    gone = {"shard", "grown", *({"columns"} if form == 2 else ())}
+    kept = {name: own for name, own in manifest.items() if name not in gone}
+    (folder / runs.MANIFEST).write_text(json.dumps(kept | {"form": form}))
+    schema, lost = tables.TEXTS, ["record", "digest", "status", "reason", *(["holds"] if form == 2 else [])]
+    for name in lost:
+        schema = schema.remove(schema.get_field_index(name))
+    commits = runs.read(folder).commits or ()
+    for name in ("texts", "explanations", "tuning"):
+        for part in parts.stored_rows(folder, commits, name).parts:
+            one = replace(parts.stored_rows(folder, commits, name), parts=(part,))
+            tables.write(part.path, list(one), schema if name == "texts" else tables.EXPLANATIONS)
+    shutil.rmtree(folder / parts.TIMINGS)
+    (folder / SUCCESS).unlink(missing_ok=True)
 
 
-def test_a_folder_of_the_form_before_opens_goes_on_and_grows(
-    clf: Any, tmp_path: Path, made: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("form", [2, 3])
+def test_a_folder_of_an_earlier_form_opens_goes_on_and_grows(
+    form: int, clf: Any, tmp_path: Path, made: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     common = {"control": "best-of=2", "tune": texts("dev", 2), "data": texts(size=2)}
     first, more = ({**one, **common} for one in (FIRST, MORE))
     right = said(run(clf, tmp_path / "first", **first)), said(run(clf, tmp_path / "more", **more))
     run(clf, tmp_path / "old", **first)
-    in_the_form_before(tmp_path / "old")
+    in_an_earlier_form(tmp_path / "old", form, texts(size=2))
     assert said(wl.open_run(tmp_path / "old")) == right[0]
+    assert all(row["seconds"] >= 0 for row in wl.open_run(tmp_path / "old").explanations)
+    with pytest.raises(InputError, match="differing in data"):
+        run(clf, tmp_path / "old", **{**first, "data": texts(size=4)})
     assert said(run(clf, tmp_path / "old", **first)) == right[0]
     made.clear()
     assert said(run(clf, tmp_path / "old", **more)) == right[1]
     assert ("occlusion", "explained") not in made
     assert ("occlusion", A) not in made
     stopped(clf, tmp_path / "half", 3, monkeypatch, **first)
-    in_the_form_before(tmp_path / "half")
+    in_an_earlier_form(tmp_path / "half", form, texts(size=2))
     assert said(run(clf, tmp_path / "half", **more)) == right[1]
     assert said(wl.open_run(tmp_path / "half")) == said(wl.open_run(tmp_path / "more"))
 

@@ -13,7 +13,7 @@ import whylight as wl
 from whylight.core.errors import InputError
 from whylight.explaining import explain as explaining
 from whylight.models.quiet import quiet
-from whylight.run import evaluate as evaluating
+from whylight.run import shards as evaluating
 from whylight.run.evaluation import Evaluation
 from whylight.run.games import only
 

@@ -17,7 +17,7 @@ from whylight.core.rationale import Rationale
 from whylight.core.text import Span, Text
 from whylight.data.dataset import Dataset, Record
 from whylight.models.load import load
-from whylight.run import book, evaluate as module
+from whylight.run import book, shards as module
 from whylight.store import runs, tables
 
 WORDS = tuple(Span(0, start, end) for start, end in ((0, 1), (2, 6), (7, 11)))

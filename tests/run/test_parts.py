@@ -14,8 +14,9 @@ from test_identity import flipped
 
 import whylight as wl
 from whylight.core.errors import InputError
-from whylight.run import book, evaluate as module
+from whylight.run import book, growing, shards as module
 from whylight.store import files, parts, runs, tables
+from whylight.store.success import SUCCESS
 
 STAMP = "00000000-0123456789ab"
 
@@ -99,8 +100,26 @@ def test_a_kill_between_any_two_changes_of_files_loses_and_doubles_nothing(tmp_p
         known = {
             part.path for name in TABLES for part in parts.stored_rows(out, runs.read(out).commits or (), name).parts
         }
-        assert {path for path in out.rglob("*") if path.is_file()} == {*known, out / runs.MANIFEST}, place
+        known |= {out / parts.TIMINGS / path.name for path in known} | {out / runs.MANIFEST, out / SUCCESS}
+        assert {path for path in out.rglob("*") if path.is_file()} == known, place
+        assert sums(out) == sums(tmp_path / "whole")
     assert len(finished) == 5  # kills came at every stage
+
+
+def sums(folder: Path) -> dict[str, bytes]:
+    """The bytes of every file of a run but those of times."""
+    own = (path for path in folder.rglob("*") if path.is_file() and path.parent.name != parts.TIMINGS)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in own}
+
+
+def test_parts_have_the_same_bytes_however_often_something_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, seconds in enumerate((20.0, -1.0)):
+        monkeypatch.setattr(book, "WRITE_EVERY", seconds)
+        tuned(tmp_path / str(number))
+    assert sums(tmp_path / "0") == sums(tmp_path / "1")
+    assert len(list((tmp_path / "1" / "scores").iterdir())) == 1
 
 
 @pytest.mark.usefixtures("remembering")
@@ -155,14 +174,14 @@ def test_rows_stand_in_the_order_of_the_data_wherever_a_gap_was_filled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = [record.id for record in data()]
-    monkeypatch.setattr(book, "MOST_TEXTS", 2)
+    monkeypatch.setattr(growing, "MOST_TEXTS", 2)
     evaluate(tmp_path)
     stems = [path.stem for path in sorted((tmp_path / "texts").iterdir())]
     assert [int(stem[:8]) for stem in stems] == [0, 2, 4]
     for stem in stems[:2]:
         (tmp_path / "curves" / f"{stem}.parquet").unlink()
     (tmp_path / "texts" / f"{stems[2]}.parquet").unlink()
-    monkeypatch.setattr(book, "MOST_TEXTS", 1000)
+    monkeypatch.setattr(growing, "MOST_TEXTS", 1000)
     evaluate(tmp_path)
     for name in ("explanations", "scores", "texts"):
         assert list(dict.fromkeys(row["example_id"] for row in rows(tmp_path)[name])) == order
@@ -172,12 +191,12 @@ def test_rows_stand_in_the_order_of_the_data_wherever_a_gap_was_filled(
 def test_a_gap_is_not_filled_by_a_part_that_reaches_over_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(book, "MOST_TEXTS", 2)
+    monkeypatch.setattr(growing, "MOST_TEXTS", 2)
     evaluate(tmp_path)
     stems = [path.stem for path in sorted((tmp_path / "texts").iterdir())]
     for stem in (stems[0], stems[2]):
         (tmp_path / "texts" / f"{stem}.parquet").unlink()
-    monkeypatch.setattr(book, "MOST_TEXTS", 1000)
+    monkeypatch.setattr(growing, "MOST_TEXTS", 1000)
     evaluate(tmp_path)  # texts 0, 1, 4 and 5 are missing
     assert [path.stem for path in sorted((tmp_path / "texts").iterdir())] == stems  # the same content, the same names
 
@@ -190,7 +209,7 @@ def test_names_do_not_depend_on_the_clock(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("remembering")
-def test_what_is_written_is_never_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_written_is_written_once_more_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[tuple[str, int]] = []
     real = files.write
 
@@ -201,9 +220,9 @@ def test_what_is_written_is_never_written_again(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(files, "write", noting)
     evaluate(tmp_path)
     names = [name for name, _ in written]
-    assert len(names) == len(set(names)) == 1 + 4 * len(data())
+    assert len(names) == len(set(names)) == 2 + 5 * len(data()) + 5  # manifest and end, each text, the shard
     sizes = [size for name, size in written if name.startswith("explanations")]
-    assert max(sizes) < 1.5 * min(sizes)  # the last flush is no larger than the first
+    assert max(sizes[:-1]) < 1.5 * min(sizes)  # the last flush is no larger than the first
 
 
 def test_a_book_with_a_folder_keeps_no_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,9 +235,9 @@ def test_a_book_with_a_folder_keeps_no_rows(tmp_path: Path, monkeypatch: pytest.
         assert (self.bytes_waiting > 0) == bool(self.waiting)
 
     monkeypatch.setattr(book.Book, "add", noting)
-    monkeypatch.setattr(book, "MOST_TEXTS", 4)
+    monkeypatch.setattr(growing, "MOST_TEXTS", 4)
     evaluate(tmp_path / "texts")
-    assert waiting == [1, 2, 3, 0, 1, 2]
+    assert waiting == [1, 2, 3, 4, 1, 2]  # until its shard is complete
     waiting.clear()
     monkeypatch.setattr(book, "MOST_BYTES", 1)
     evaluate(tmp_path / "bytes")
@@ -230,13 +249,13 @@ def test_a_table_without_rows_has_no_part_and_full_parts_are_written_at_once(
 ) -> None:
     clf = wl.load(flipped, labels=["negative", "positive"], identity="rule")
     many = wl.dataset("planted:", split="test", size=60, length=8)
-    monkeypatch.setattr(book, "MOST_TEXTS", 10)
+    monkeypatch.setattr(growing, "MOST_TEXTS", 10)
     calls: list[str] = []
     real = files.write
     monkeypatch.setattr(files, "write", lambda path, content: calls.append(path.parent.name) or real(path, content))
     wl.evaluate(clf, many, methods=["random"], metrics=["entropy"], out=tmp_path, progress=False)
-    assert sorted(set(calls) - {tmp_path.name}) == ["explanations", "scores", "texts"]
-    assert len(calls) == 1 + 3 * 6
+    assert sorted(set(calls) - {tmp_path.name}) == ["explanations", "scores", "texts", "timings"]
+    assert len(calls) == 2 + 4 * 6
     assert [len(pd.read_parquet(path)) for path in sorted((tmp_path / "texts").iterdir())] == [10] * 6
 
 

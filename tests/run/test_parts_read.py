@@ -12,7 +12,7 @@ import run_rows
 import whylight as wl
 from whylight.core.errors import InputError
 from whylight.report.run_page import run_page
-from whylight.run import book
+from whylight.run import growing
 from whylight.run.compare import compare_rows, select
 from whylight.run.corpus import corpus_summary, measures_of
 from whylight.run.summary import BLOCK, interval, summarise
@@ -23,7 +23,7 @@ from whylight.store.tables import Row
 def test_rows_that_are_read_one_part_at_a_time_are_those_of_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(book, "MOST_TEXTS", 2)
+    monkeypatch.setattr(growing, "MOST_TEXTS", 2)
     stored, kept = tuned(tmp_path / "run"), tuned(None)
     for name in ("explanations", "scores", "curves", "tuning"):
         lazy, plain = getattr(stored, name), getattr(kept, name)
@@ -54,7 +54,7 @@ def timeless(row: Row) -> Row:
 
 
 def test_one_part_is_in_memory_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(book, "MOST_TEXTS", 1)
+    monkeypatch.setattr(growing, "MOST_TEXTS", 1)
     found, opened = evaluate(tmp_path), []
     real = tables.read_table
     monkeypatch.setattr(
@@ -103,7 +103,7 @@ def test_an_interval_does_not_depend_on_how_much_is_drawn_at_a_time(monkeypatch:
 
 
 def test_other_libraries_read_a_folder_of_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(book, "MOST_TEXTS", 4)
+    monkeypatch.setattr(growing, "MOST_TEXTS", 4)
     found = evaluate(tmp_path)
     frame = pd.read_parquet(tmp_path / "scores")
     assert frame.astype(object).where(frame.notna(), None).to_dict("records") == found.scores
@@ -168,9 +168,12 @@ def test_a_text_that_an_earlier_version_left_half_done_is_left_out(tmp_path: Pat
 def test_the_folder_knows_what_each_text_took(tmp_path: Path) -> None:
     found = evaluate(tmp_path)
     frame = pd.read_parquet(tmp_path / "texts")
+    took = pd.read_parquet(tmp_path / "timings")
+    assert list(took["number"]) == list(frame["number"])
     assert list(frame["number"]) == list(range(6))
     assert not frame["tuning"].any()
-    assert found.seconds == frame["seconds"].sum() > 0
-    assert found.peak_megabytes == frame["peak_megabytes"].max() > 0
-    assert found.rows_run == frame["rows_run"].sum()
+    assert found.seconds == took["seconds"].sum() > 0
+    assert found.peak_megabytes == took["peak_megabytes"].max() > 0
+    assert found.rows_run == took["rows_run"].sum()
+    assert [one for own in took["explained"] for one in own] == [row["seconds"] for row in found.explanations]
     assert frame["scores"].sum() == len(found.scores)

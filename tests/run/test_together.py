@@ -15,7 +15,7 @@ from whylight.core.registry import METHODS
 from whylight.explaining import explain as explaining
 from whylight.explaining.explain import groups_of
 from whylight.explaining.variants import Variant
-from whylight.run import book, evaluate as module
+from whylight.run import book, shards as module
 
 TEXTS = 7
 

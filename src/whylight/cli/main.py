@@ -23,6 +23,7 @@ from whylight.cli.prompts import prompts
 from whylight.cli.recommend import recommend
 from whylight.cli.report import report
 from whylight.cli.roar import roar
+from whylight.cli.run import export, query, run as run_command, verify
 from whylight.cli.sanity import sanity
 from whylight.cli.serve import serve
 from whylight.cli.train import train
@@ -78,6 +79,10 @@ app = typer.Typer(
 )
 app.command()(explain)
 app.command()(evaluate)
+app.command("run")(run_command)
+app.command()(verify)
+app.command()(query)
+app.command()(export)
 app.command()(compare)
 app.command()(report)
 app.command()(serve)

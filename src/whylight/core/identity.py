@@ -18,6 +18,8 @@ LENGTH = 12
 """Digits of a name: that two questions share one is a chance of 1 in 10^14."""
 MODEL_FILES = (".safetensors", ".json", ".txt", ".model")
 RECEIPT = "training.json"
+CALL = "call"
+"""Where `asked` says how the question was put, for whoever puts it again."""
 GIVEN = "given"
 """Where `asked` says which contents belong to some columns alone."""
 
@@ -113,7 +115,7 @@ class Identity:
         theirs = {name: one for name, one in every.items() if name not in (*known.get(GIVEN, ()), *self.given)}
         contents = _differing(self.contents, theirs)
         contents += _differing(self.given, every, only=[name for name in self.given if name in every])
-        left_out = {*self.names, *self.columns, "contents", GIVEN}
+        left_out = {*self.names, *self.columns, "contents", GIVEN, CALL}
         settings = _differing(
             self.settings, known, only=[*self.settings, *(name for name in known if name not in left_out)]
         )

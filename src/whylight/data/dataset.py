@@ -7,7 +7,7 @@ import numpy as np
 
 from whylight.core import showing
 from whylight.core.errors import InputError, SettingError
-from whylight.core.identity import digest
+from whylight.core.identity import LENGTH, digest
 from whylight.core.inputs import Input, JsonValue, numbers_of
 from whylight.core.rationale import Rationale, joined
 from whylight.data._checks import quotable
@@ -185,6 +185,18 @@ def _is_kept(label: str, names: Mapping[str, str]) -> bool:
     return sum(new == names[label] for new in names.values()) == 1
 
 
+def relabelled_record(record: Record, names: Mapping[str, str]) -> Record:
+    """Call the labels of a record by other names.
+
+    Raises:
+        InputError: The map misses one.
+    """
+    missing = next((one for one in (*record.labels, *record.rationales) if one not in names), None)
+    if missing is not None:
+        raise InputError(f"the map of labels misses '{quotable(missing)}' of the record '{quotable(record.id)}'.")
+    return _relabelled(record, names)
+
+
 def _relabelled(record: Record, names: Mapping[str, str]) -> Record:
     together: dict[str, list[Rationale]] = {}
     for label, own in record.rationales.items():
@@ -205,6 +217,11 @@ def named(records: Sequence[Record]) -> str:
 def _first_text(record: Record) -> str:
     """Return what an example is known by; of a pair, its first text."""
     return record.example.key.partition("\0")[0]
+
+
+def record_digest(record: Record) -> str:
+    """Return a hash of all that a record holds."""
+    return digest([_contents(record)])[: 2 * LENGTH]
 
 
 def _contents(record: Record) -> JsonValue:

@@ -38,7 +38,7 @@ record without the latter, is refused; `ignore=NAME,NAME` says that it is meant 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -79,15 +79,11 @@ def files(  # noqa: PLR0913  settings, each with its default
 ) -> Dataset:
     """A file of one's own: JSON lines, CSV, TSV or Parquet, or a text per line (.txt)."""
     names = SPLIT_FILES.get(split, (split,))
-    parts = [path] if path.is_file() else _files_of_split(path, names)
+    parts = [path] if path.is_file() else files_of_split(path, names)
     unlabelled = unlabelled or path.suffix == LINES
-    marks = Marks(vote, keep_going=invalid == "drop", counts=Counter())
-    columns = Columns(
-        frozenset(form for name in ignore.split(",") for form in (name, name.strip())),
-        Named(text_column, pair_column, label_column, rationale_column),
-        needed=("text",) if unlabelled else ("text", "label"),
-    )
-    found = _File(names, columns, marks, unlabelled=unlabelled)
+    named = Named(text_column, pair_column, label_column, rationale_column)
+    found = table_of(split, named, invalid=invalid, vote=vote, ignore=ignore, unlabelled=unlabelled)
+    columns, marks = found.columns, found.marks
     found.read(parts, reading)
     if columns.found:  # else no row could be read, and that is what is wrong
         columns.named.check(columns.found, path)
@@ -104,8 +100,27 @@ def files(  # noqa: PLR0913  settings, each with its default
     return Dataset(title, split, label_order(records), records, bool(found.multi_label), tuple(notes))
 
 
+def table_of(
+    split: str,
+    named: Named,
+    *,
+    invalid: str = "error",
+    vote: Vote = "majority",
+    ignore: str = "",
+    unlabelled: bool = False,
+) -> "Table":
+    """Return what reads the rows of a table under the settings of `files`."""
+    columns = Columns(
+        frozenset(form for name in ignore.split(",") for form in (name, name.strip())),
+        named,
+        needed=("text",) if unlabelled else ("text", "label"),
+    )
+    marks = Marks(vote, keep_going=invalid == "drop", counts=Counter())
+    return Table(SPLIT_FILES.get(split, (split,)), columns, marks, unlabelled=unlabelled)
+
+
 @dataclass(slots=True)
-class _File:
+class Table:
     """The records of a table so far, and what all of them must have in common."""
 
     names: tuple[str, ...]
@@ -121,18 +136,35 @@ class _File:
         """Add the records of files that are one table."""
         if len(parts) > 1 and sum(file.stat().st_size for file in parts) > reading.max_file_bytes:
             raise InputError(f"'{quotable(parts[0].parent)}' {reading.too_large()}.")
+        for _ in self.records_in(parts, reading, keep=self.records):
+            pass
+
+    def records_in(
+        self, parts: Iterable[Path], reading: Reading, *, keep: dict[str, Record] | None = None
+    ) -> Iterator[Record]:
+        """Yield the records of files that are one table, as they come.
+
+        Args:
+            parts: The files.
+            reading: How they are read.
+            keep: Where to put the records, too; an id that stands twice is then refused.
+        """
         before = 0
         for file in parts:
             line = 0
             for line, row in table_rows(file, reading, self.columns.named):
                 try:
-                    self.take(before + line, self.columns.read(row))
+                    record = self.taken(before + line, self.columns.read(row))
+                    if record is not None and keep is not None:
+                        add(keep, record.id, record)
                 except InputError as flaw:
                     reading.drop(file, line, flaw, unit=unit(file))
+                else:
+                    yield from () if record is None else (record,)
             before += line
 
-    def take(self, line: int, row: RawRow) -> None:
-        """Add the record of a row, if it is of the split."""
+    def taken(self, line: int, row: RawRow) -> Record | None:
+        """Return the record of a row, if it is of the split."""
         if self._has_splits is None:
             self._has_splits = "split" in row
         if self._has_splits != ("split" in row):
@@ -140,13 +172,13 @@ class _File:
         if "split" in row:
             self.splits.add(of := name_of(row["split"], "split"))
             if of not in self.names:
-                return
+                return None
         record = self._record(row, name=name_of(row.get("id", line), "id"))
         several = "labels" in row if row.keys() & _LABELS else self.multi_label
         if self.multi_label not in (None, several):
             raise Flaw("mixes 'label' and 'labels'; use one of them in the whole file")
-        add(self.records, record.id, record)
         self.multi_label = several
+        return record
 
     def _record(self, row: RawRow, *, name: str) -> Record:
         example = example_of(row)
@@ -154,7 +186,7 @@ class _File:
         return Record(name, example, labels, self.marks.rationales(row, labels, example))
 
 
-def _files_of_split(folder: Path, names: tuple[str, ...]) -> list[Path]:
+def files_of_split(folder: Path, names: tuple[str, ...]) -> list[Path]:
     """Return the file of a split, or its parts in order, in a folder that has these for each split or for one table."""
     if not folder.is_dir():
         raise InputError(f"'{quotable(folder)}' is neither a file nor a folder.")

@@ -61,7 +61,7 @@ def dataset(
     """
     name, path = which_corpus(spec)
     chosen = CORPORA[name]
-    names = None if labels is None else _label_map(labels)
+    names = None if labels is None else label_map(labels)
     _check_columns_are_named(name, settings)
     split = ALIASES.get(split, split)
     splits = chosen.facts["splits"]
@@ -87,7 +87,7 @@ def has_setting(spec: str | Path, setting: str) -> bool:
     return setting in CORPORA[which_corpus(spec)[0]].settings
 
 
-def _label_map(labels: Mapping[Any, str]) -> dict[str, str]:
+def label_map(labels: Mapping[Any, str]) -> dict[str, str]:
     """Return what each label is to be called, as labels of data are written: numbers by their digits."""
     found: dict[str, str] = {}
     for old, new in labels.items() if isinstance(labels, Mapping) else [(labels, None)]:

@@ -1,12 +1,14 @@
 """The book of a run: what each text gave, in memory or, where there is a folder, in parts on disk.
 
-With a folder, texts wait in memory until some seconds have passed, or so many of them or of their bytes have gathered;
-then they are written and forgotten. Nothing that is written is written again, so that memory and time per text do not
-depend on how many texts there are.
+With a folder, texts wait in memory until their shard is complete, until some seconds have passed, or until so many
+bytes have gathered; then they are written and forgotten. What was written of a shard before it was complete is written
+once more, with the rest of it, as one part. So memory and time per text do not depend on how many texts there are, and
+the files of a complete shard not on when something was written.
 """
 
+import socket
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -16,19 +18,19 @@ from pathlib import Path
 from whylight.core.errors import InputError
 from whylight.core.identity import Identity
 from whylight.core.memory import peak_megabytes
-from whylight.data.dataset import Dataset, Record
+from whylight.data.dataset import Dataset, Record, record_digest
 from whylight.run.evaluation import Evaluation
 from whylight.run.growing import taken_up
 from whylight.run.measuring import Done
-from whylight.store import columns, files, parts, runs
+from whylight.store import columns, files, pages, parts, runs, success
 from whylight.store.columns import NOTHING, Cells, Columns, in_order
-from whylight.store.commits import Commit, held
-from whylight.store.parts import Page
+from whylight.store.commits import DONE, FAILED, Commit, held
+from whylight.store.pages import Page
 from whylight.store.tables import Row
 
 WRITE_EVERY = 20.0
 """Seconds between two writes."""
-MOST_TEXTS, MOST_BYTES = 1000, 32 * 2**20
+MOST_BYTES = 32 * 2**20
 """What may wait to be written."""
 
 
@@ -43,6 +45,8 @@ class Book:
         tuned: Whether boundaries are tuned.
         run: What the folder calls its run, which may be asked for more than this one.
         commits: What is written.
+        shard: The most texts of a shard, where the folder says it.
+        retry: Whether texts that failed are to be worked on again.
         waiting: What is not written yet, in the order of the data.
         bytes_waiting: What that takes.
         rows: Without a folder: the rows of each table.
@@ -58,6 +62,8 @@ class Book:
     tuned: bool
     run: str
     commits: list[Commit] = field(default_factory=list)
+    shard: int | None = None
+    retry: bool = False
     waiting: list[Page] = field(default_factory=list)
     bytes_waiting: int = 0
     rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in parts.SCHEMAS})
@@ -72,19 +78,34 @@ class Book:
         self.write()
         return self._table("tuning")
 
-    def missing(self, data: Dataset, asked: Cells, *, tuning: bool = False) -> dict[int, Cells]:
+    def missing(self, numbers: range, asked: Cells, *, tuning: bool = False) -> dict[int, Cells]:
         """Return the cells that texts lack of those that are asked for, by their places in the data."""
-        known = held(self.commits, tuning=tuning)
-        lacking = ((number, _without(asked, known.get(number) or NOTHING)) for number in range(len(data)))
+        known = self._held(numbers, tuning=tuning)
+        lacking = ((number, _without(asked, known.get(number) or NOTHING)) for number in numbers)
         return {number: cells for number, cells in lacking if cells}
+
+    def _held(self, numbers: range, *, tuning: bool) -> dict[int, Cells | None]:
+        own = self._within(numbers, tuning=tuning)
+        known = held(own, tuning=tuning)
+        for number in (number for one in own for number in one.failed) if self.retry else ():
+            known.pop(number, None)
+        return known
+
+    def _within(self, numbers: range, *, tuning: bool) -> list[Commit]:
+        """Return the commits that have something of some texts."""
+        start, stop = numbers.start, numbers.stop
+        own = (one for one in self.commits if one.tuning is tuning)
+        return [one for one in own if one.numbers.start < stop and start < one.numbers.stop]
 
     def recalling(self, missing: Collection[int], *, tuning: bool = False) -> Callable[[int], list[Row]]:
         """Return what gives the rows of explanations that a text has; texts are asked for in the order of the data."""
-        if self.folder is None:
+        if self.folder is None or not missing:
             return lambda _: []
-        known = held(self.commits, tuning=tuning)
+        numbers = range(min(missing), max(missing) + 1)
+        known = self._held(numbers, tuning=tuning)
         partly = {number for number in missing if known.get(number)}
-        rows = parts.stored_rows(self.folder, self.commits, "tuning" if tuning else "explanations").texts(partly)
+        own = self._within(numbers, tuning=tuning)
+        rows = parts.stored_rows(self.folder, own, "tuning" if tuning else "explanations").texts(partly)
         return lambda number: next((own for place, own in rows if place == number), []) if number in partly else []
 
     def add(self, number: int, record: Record, done: Done, *, holds: Cells, tuning: bool = False) -> None:
@@ -108,25 +129,62 @@ class Book:
             return
         now = time.monotonic()
         text: Row = {"run": self.run, "number": number, "example_id": record.id, "tuning": tuning}
-        text |= {"rows_run": done.rows_run, "seconds": now - self.last, "peak_megabytes": peak_megabytes()}
+        text |= {"holds": columns.written(holds), "record": record_digest(record)}
+        text |= {"status": DONE if done.reason is None else FAILED, "reason": done.reason}
+        measured: Row = {"rows_run": done.rows_run, "seconds": now - self.last, "peak_megabytes": peak_megabytes()}
         self.last = now
-        self._wait(parts.page_of({**text, "holds": columns.written(holds)}, tables))
+        self._wait(pages.page_of(text, tables, {**measured, "host": socket.gethostname()}))
 
     def _wait(self, page: Page) -> None:
-        if self.waiting and not page.follows(self.waiting[-1]):
+        if self.waiting and not page.follows(self.waiting[-1]) and not self.retry:
             self.write()
         self.waiting.append(page)
         self.bytes_waiting += page.nbytes
-        full = len(self.waiting) >= MOST_TEXTS or self.bytes_waiting >= MOST_BYTES
-        if full or time.monotonic() - self.written > WRITE_EVERY:
+        late = self.bytes_waiting >= MOST_BYTES or time.monotonic() - self.written > WRITE_EVERY
+        if late and not self.retry:  # what is there already counts until the shard is complete
             self.write()
 
     def write(self) -> None:
         """Write what is waiting, and forget it; interrupted in between, it is written again under the same name."""
-        if self.folder is not None and self.waiting:
-            self.commits.append(parts.write_parts(self.folder, self.waiting))
+        if self.folder is not None and self.waiting and not self.retry:
+            self.commits.append(pages.write_parts(self.folder, self.waiting))
             self.waiting, self.bytes_waiting = [], 0
         self.written = time.monotonic()
+
+    def settle(self, numbers: range, *, tuning: bool = False) -> None:
+        """Have one part of each table for the texts of a complete shard, whatever was written of it before.
+
+        What a run was asked for later stays apart: parts are put together that hold the same cells.
+        """
+        if self.folder is None:
+            return
+        groups: dict[str, tuple[list[Commit], list[Page]]] = defaultdict(lambda: ([], []))
+        for one in self._within(numbers, tuning=tuning):
+            cells = set(one.holds)
+            if (
+                None not in one.records and None not in cells and len(cells) == 1
+            ):  # not of an earlier version, nor mixed
+                groups[columns.written(one.holds[0] or NOTHING)][0].append(one)
+        for page in self.waiting:
+            groups[page.text["holds"]][1].append(page)
+        for known, new in groups.values():
+            if len(known) + bool(new) > 1 and self._together(known, new):
+                self.waiting = [page for page in self.waiting if page not in new]
+        self.retry = self.retry and bool(self.waiting)
+        self.write()
+
+    def _together(self, known: Sequence[Commit], new: Sequence[Page]) -> bool:
+        """Put commits and pages together, if they are of consecutive texts; pages stand for what there was before."""
+        if self.folder is None:
+            return False
+        each = {page.number: page for one in known for page in pages.pages_in(self.folder, one)}
+        each |= {page.number: page for page in new}
+        found = [each[number] for number in sorted(each)]
+        if found[-1].number - found[0].number + 1 != len(found):
+            return False
+        made = pages.supersede(self.folder, known, found)
+        self.commits = [*(one for one in self.commits if one not in known), made]
+        return True
 
     def evaluation(self) -> Evaluation:
         """Return all rows as a result; those of a folder are read when they are asked for."""
@@ -169,8 +227,8 @@ def opened(
         yield Book(folder, identity, asked, tune is not None, identity.name)
         return
     with files.claimed(folder):
-        run, commits = taken_up(folder, identity, asked)
-        book = Book(folder, identity, asked, tune is not None, run, commits)
+        manifest, commits = taken_up(folder, identity, asked, data)
+        book = Book(folder, identity, asked, tune is not None, manifest.run, commits, manifest.shard)
         try:
             yield book
         except KeyboardInterrupt:
@@ -181,6 +239,8 @@ def opened(
                 book.write()
             raise
         book.write()
+        if manifest.columns == asked and not (folder / success.SUCCESS).exists():
+            success.write_success(folder)
 
 
 def _check_ids(data: Dataset) -> None:

@@ -1,7 +1,8 @@
 """Evaluating methods on a data set: `wl.evaluate` and `whylight evaluate`.
 
-Texts are worked on one after the other; what they gave is written every few seconds, so that a killed run can be taken
-up where it stopped, and what was done can be read. A folder holds one content of data and model and one choice of
+Texts are worked on one after the other, in shards (`run/shards.py`); what they gave is written every few seconds, so
+that a killed run can be taken up where it stopped, and what was done can be read. `whylight run` does the same in
+several processes (`run/driving.py`). A folder holds one content of data and model and one choice of
 options. Methods, metrics and metric removers are columns: a call adds those that a folder lacks, and reads the others.
 """
 
@@ -11,20 +12,19 @@ from pathlib import Path
 
 from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.core.identity import Identity, digest, folder_digest
+from whylight.core.inputs import JsonValue
 from whylight.core.labels import GENERATED
 from whylight.core.limits import limited
 from whylight.data.dataset import Dataset, named
 from whylight.explaining.bar import progress_bar
-from whylight.explaining.explain import groups_of
 from whylight.explaining.options import Options
-from whylight.run.bench import Task, gold_index
+from whylight.run.bench import gold_index
 from whylight.run.book import Book, opened
 from whylight.run.control import Control
 from whylight.run.corpus import boundaries_of
 from whylight.run.evaluation import Evaluation
-from whylight.run.one import work_together
 from whylight.run.plan import Plan, make_plan
-from whylight.store.columns import NOTHING
+from whylight.run.shards import fill, shards_of
 from whylight.views.classifier import Classifier
 
 TARGETS = ("predicted", "gold")
@@ -33,7 +33,7 @@ TARGETS = ("predicted", "gold")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked of a classifier and a data set; the arguments of `evaluate`."""
+    """What is asked of a classifier and a data set: the arguments of `evaluate`, and whether `random` stands beside."""
 
     methods: Sequence[str]
     metrics: Sequence[str] | None = None
@@ -45,6 +45,7 @@ class Question:
     control: Control | None = None
     metric_model: Classifier | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
+    baseline: bool = True
 
 
 def evaluate(  # noqa: PLR0913  the public call: every argument but two is optional and named
@@ -124,13 +125,32 @@ def answer(
 ) -> Evaluation:
     """Answer a question on one classifier."""
     tune = None if question.tune is None else _disjoint(question.tune.with_rationales(), data)
+    plan = plan_of(classifier, data, question, tune=tune)
+    identity = identity_of(classifier, plan, data.described(), tune, kept=out is not None)
+    with opened(out, identity, plan.columns, data, tune) as book:
+        if tune is not None:
+            _fill(book, classifier, tune, replace(plan, metrics=()), progress=progress, tuning=True)
+            plan = replace(plan, boundaries=boundaries_of(book.tuning, plan.scalings))
+        _fill(book, classifier, data, plan, progress=progress)
+    return book.evaluation()
+
+
+def plan_of(classifier: Classifier, data: Dataset, question: Question, *, tune: Dataset | None = None) -> Plan:
+    """Say what is to be done, after everything is checked that can be before the work.
+
+    Args:
+        classifier: What is explained.
+        data: The data, or the first of it.
+        question: What is asked.
+        tune: The texts on which boundaries are tuned.
+    """
     options = _options(question, classifier)
     if options.target == "gold":
         _check_labelled(data, *([] if tune is None else [tune]))
     for name in dict.fromkeys(label for one in (data, tune) if one for record in one for label in record.labels):
         if not classifier.labels.open:
             gold_index(classifier, name)  # before the work, and not when the first such text comes
-    plan = make_plan(
+    return make_plan(
         classifier,
         data,
         methods=question.methods,
@@ -142,37 +162,26 @@ def answer(
         zero_non_alphanumeric=question.zero_non_alphanumeric,
         control=question.control,
         metric_model=question.metric_model,
+        baseline=question.baseline,
     )
-    identity = _identity(classifier, data, tune, plan, kept=out is not None)
-    with opened(out, identity, plan.columns, data, tune) as book:
-        if tune is not None:
-            _fill(book, classifier, tune, replace(plan, metrics=()), progress=progress, tuning=True)
-            plan = replace(plan, boundaries=boundaries_of(book.tuning, plan.scalings))
-        _fill(book, classifier, data, plan, progress=progress)
-    return book.evaluation()
 
 
 def _fill(
     book: Book, classifier: Classifier, data: Dataset, plan: Plan, *, progress: bool, tuning: bool = False
 ) -> None:
-    """Work on what a book lacks.
-
-    Where a method takes several texts at once, these are the same ones however often a run was stopped, because a
-    common batch shows in the last digits: what lacks a part of such a block has all of it worked on again.
-    """
-    missing = book.missing(data, plan.columns.cells, tuning=tuning)
-    recalled = book.recalling(missing, tuning=tuning)
-    sizes = [record.example.size for record in data]
-    blocks = [own for own in groups_of(sizes, plan.methods) if any(number in missing for number in own)]
-    work = [("", sum(sizes[number] for number in own)) for own in blocks]
+    """Work on what a book lacks."""
+    shards = list(shards_of(data, most=book.shard, tuning=tuning))
+    blocks = [
+        (shard, own)
+        for shard in shards
+        if (missing := book.missing(shard.numbers, plan.columns.cells, tuning=tuning))
+        for own in shard.blocks(plan)
+        if any(number in missing for number in own)
+    ]
+    work = [("", sum(shard[number].example.size for number in own)) for shard, own in blocks]
     with progress_bar(len(blocks), shown=progress, plan=work) as step:
-        for own in blocks:
-            step("tuning" if tuning else "evaluating")
-            tasks = [Task(data[number], missing.get(number, NOTHING), recalled(number)) for number in own]
-            done = work_together(classifier, tasks, plan, run=book.run)
-            for number, one in zip(own, done, strict=True):
-                if number in missing:
-                    book.add(number, data[number], one, holds=missing[number], tuning=tuning)
+        for shard in shards:
+            fill(book, classifier, shard, plan, begin=lambda _: step("tuning" if tuning else "evaluating"))
 
 
 def _options(question: Question, classifier: Classifier) -> Options:
@@ -210,7 +219,14 @@ def _check_labelled(*several: Dataset) -> None:
             )
 
 
-def _identity(classifier: Classifier, data: Dataset, tune: Dataset | None, plan: Plan, *, kept: bool) -> Identity:
+def identity_of(
+    classifier: Classifier,
+    plan: Plan,
+    data: Mapping[str, JsonValue],
+    tune: Dataset | None = None,
+    *,
+    kept: bool = True,
+) -> Identity:
     """Say whose results these will be; only where they are kept must the model be known by more than its name."""
     contents: dict[str, str] = {}
     given: dict[str, str] = {}
@@ -221,10 +237,14 @@ def _identity(classifier: Classifier, data: Dataset, tune: Dataset | None, plan:
                 "a folder must know whose results it holds, and a callable has no weights to be known by: name it, "
                 "e.g. wl.load(function, labels=[...], identity='my-rule-v1'), and rename it whenever it changes."
             )
-        contents = {**known, "data": data.fingerprint(), **_metric_model_contents(plan)}
+        contents = {**known, **_metric_model_contents(plan)}
         given = {**_given_contents(plan), **plan.contents}
         given |= {} if tune is None else {"tuning data": tune.fingerprint()}
-    names = {"model": classifier.identity, "data": data.described(), "tune": tune.described() if tune else None}
+    names: dict[str, JsonValue] = {
+        "model": classifier.identity,
+        "data": dict(data),
+        "tune": tune.described() if tune else None,
+    }
     return Identity(contents=contents, settings=plan.common, names=names, columns=plan.named, given=given)
 
 

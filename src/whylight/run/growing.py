@@ -4,26 +4,30 @@ A folder of the same data, model and options may be asked for any methods, metri
 asked for so far stands in its manifest, with settings: a column that is there is never computed with others.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import InputError
 from whylight.core.identity import Identity
 from whylight.core.registry import METRICS
+from whylight.data.dataset import Dataset, record_digest
 from whylight.run.control import Control
 from whylight.run.plan import columns_named
-from whylight.store import parts, runs
+from whylight.store import parts, runs, success
 from whylight.store.columns import Columns
 from whylight.store.commits import Commit, counting
 from whylight.store.runs import Manifest
 from whylight.store.tables import RANDOM
 
 METHODS = "methods"
+MOST_TEXTS = 256
+"""Texts of a shard, in folders that do not say it."""
 
 
-def taken_up(folder: Path, identity: Identity, asked: Columns) -> tuple[str, list[Commit]]:
-    """Return the name of a folder's run and what earlier calls have done, and remove what they left undone.
+def taken_up(folder: Path, identity: Identity, asked: Columns, data: Dataset) -> tuple[Manifest, list[Commit]]:
+    """Return what a folder says of its run and what earlier calls have done, and remove what they left undone.
 
     The folder then says that it is asked for these columns, too: before the work, so that one that cannot be written in
     is known at once.
@@ -34,20 +38,77 @@ def taken_up(folder: Path, identity: Identity, asked: Columns) -> tuple[str, lis
     stored = runs.read(folder)
     if stored.commits is None:
         raise _not_continued(folder, identity, stored)
-    manifest = stored.manifest
-    _check_same(folder, identity, manifest, stored.runs)
-    parts.check_parts(folder, stored.commits)
-    parts.tidy(folder, stored.commits)
+    manifest, known = stored.manifest, list(stored.commits)
+    checked = identity if _same_data(data, manifest, known) else _of_other_data(identity)
+    check_same(folder, checked, manifest, stored.runs)
+    parts.check_parts(folder, known)
+    parts.tidy(folder, known)
+    done = len(data) <= max((one.numbers.stop for one in known if not one.tuning), default=0)
+    whole = continued(folder, identity, asked, manifest, grown=not done)
+    return whole, counting(known, whole.earlier)
+
+
+def continued(
+    folder: Path,
+    identity: Identity,
+    asked: Columns,
+    manifest: Manifest | None,
+    *,
+    grown: bool,
+    shard: int | None = None,
+) -> Manifest:
+    """Write down that a folder is asked for these columns, too; what it then says of its run.
+
+    Args:
+        folder: The folder, which holds the same run or none.
+        identity: Whose results these will be.
+        asked: The columns.
+        manifest: What the folder says.
+        grown: Whether there are texts that it has nothing of.
+        shard: The most texts of a shard, if the folder is new; by default `MOST_TEXTS`.
+
+    Raises:
+        InputError: It cannot be written in.
+    """
     if manifest is None:
-        runs.write_manifest(folder, Manifest(identity.name, identity.asked, asked))
-        return identity.name, list(stored.commits)
+        success.forget_success(folder)
+        made = Manifest(identity.name, identity.asked, asked, shard=shard or MOST_TEXTS)
+        runs.write_manifest(folder, made)
+        return made
     whole = identity.joined(manifest.asked or {})
-    if whole.name == manifest.run and manifest.columns is not None:
-        return manifest.run, list(stored.commits)
+    same = whole.name == manifest.run and manifest.columns is not None
+    ended = success.read_success(folder)
+    extents = [*manifest.grown, *([] if ended is None else [ended])]
+    if same:
+        if grown and ended is not None:
+            manifest = replace(manifest, grown=extents)
+            runs.write_manifest(folder, manifest)
+        if grown:
+            success.forget_success(folder)
+        return manifest
     before = manifest.columns or _columns_of(manifest.asked or {})
     earlier = {**manifest.earlier, manifest.run: before.cells}
-    runs.write_manifest(folder, Manifest(whole.name, whole.asked, asked.after(before), earlier))
-    return whole.name, counting(stored.commits, earlier)
+    made = replace(manifest, run=whole.name, asked=whole.asked, columns=asked.after(before), earlier=earlier)
+    made = replace(made, grown=extents)
+    runs.write_manifest(folder, made)
+    success.forget_success(folder)
+    return made
+
+
+def _same_data(data: Dataset, manifest: Manifest | None, known: Sequence[Commit]) -> bool:
+    """Say whether a folder is of these texts, or of the first of them."""
+    if manifest is not None and manifest.data is not None and manifest.data != data.fingerprint():
+        return False
+    own = [one for one in known if not one.tuning]
+    if any(one.numbers.stop > len(data) for one in own):
+        return False
+    hashes = ((number, record) for one in own for number, record in zip(one.numbers, one.records, strict=True))
+    return all(record in (None, record_digest(data[number])) for number, record in hashes)
+
+
+def _of_other_data(identity: Identity) -> Identity:
+    """Return an identity that differs from that of a folder in its data, for the sentence that says so."""
+    return replace(identity, contents={**identity.contents, "data": "other"})
 
 
 def _not_continued(folder: Path, identity: Identity, stored: runs.Stored) -> InputError:
@@ -60,7 +121,7 @@ def _not_continued(folder: Path, identity: Identity, stored: runs.Stored) -> Inp
     )
 
 
-def _check_same(folder: Path, identity: Identity, manifest: Manifest | None, names: Collection[str]) -> None:
+def check_same(folder: Path, identity: Identity, manifest: Manifest | None, names: Collection[str]) -> None:
     """Refuse a folder whose results these cannot stand beside."""
     own = {identity.name} if manifest is None else {manifest.run, *manifest.earlier}
     asked = None if manifest is None else manifest.asked

@@ -22,12 +22,13 @@ from whylight.views.game import Game
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What one record gave."""
+    """What one record gave: rows, and how many inputs the model was given for it; or why it failed."""
 
     explanations: list[Row]
     scores: list[Row]
     curves: list[Row]
     rows_run: int
+    reason: str | None = None
 
 
 def measure(task: Task, bench: Bench, ones: Sequence[Explanation], plan: Plan, run: str) -> Done:

@@ -118,9 +118,10 @@ def make_plan(  # noqa: PLR0913  what a user may say about a run
     zero_non_alphanumeric: bool = False,
     control: Control | None = None,
     metric_model: Classifier | None = None,
+    baseline: bool = True,
 ) -> Plan:
     """Check everything that can be checked before the first text is explained."""
-    asked = asked_methods([*methods, RANDOM])
+    asked = asked_methods([*methods, *([RANDOM] if baseline else [])])
     for one in asked:
         require(one.spec, classifier)
     default = default_remover(classifier)

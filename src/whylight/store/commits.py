@@ -11,6 +11,11 @@ from whylight.core.errors import InputError
 from whylight.store import columns, tables
 from whylight.store.columns import NOTHING, Cells
 
+DONE, FAILED = "done", "failed"
+"""What became of a text."""
+SUM = "sha256 "
+"""How the name of an entry of a commit begins that has the hash of a part."""
+
 
 @dataclass(frozen=True, slots=True)
 class Commit:
@@ -20,9 +25,12 @@ class Commit:
         stem: What its files are called.
         run: Name of the run that it is of.
         tuning: Whether its texts are those that boundaries are tuned on.
-        numbers: Places of its texts in their data, one after the other.
+        numbers: Places of its texts in their data.
         holds: The cells that it holds of each; None where it is of a version that wrote all of a run at once.
         counts: How many rows each table has of each.
+        records: A hash of each record; None where it is of a version that did not note them.
+        failed: Places of the texts that failed.
+        sums: SHA-256 of the part of each table; of a version that noted them.
         rows_run: Inputs that the model was given for it.
         seconds: What its texts took.
         peak_megabytes: The most memory of the process by then, where the system tells.
@@ -31,9 +39,12 @@ class Commit:
     stem: str
     run: str
     tuning: bool
-    numbers: tuple[int, ...]
+    numbers: range
     holds: tuple[Cells | None, ...]
     counts: Mapping[str, tuple[int, ...]]
+    records: tuple[str | None, ...]
+    failed: tuple[int, ...]
+    sums: Mapping[str, str]
     rows_run: int
     seconds: float
     peak_megabytes: float | None
@@ -45,7 +56,10 @@ class Commit:
 
 
 def counting(known: Sequence[Commit], earlier: Mapping[str, Cells]) -> list[Commit]:
-    """Return the commits that count: those of which no cell is in a commit before them.
+    """Return the commits that count: those of which no cell is in a commit that comes before them.
+
+    Of commits that begin with the same text the one with more texts comes first, then the one with fewer failures: it
+    was made to stand for the other, which a kill may have left behind.
 
     Args:
         known: Commits that have all of their rows, in the order of their names.
@@ -53,13 +67,13 @@ def counting(known: Sequence[Commit], earlier: Mapping[str, Cells]) -> list[Comm
     """
     seen: dict[tuple[bool, int], Cells | None] = {}
     found = []
-    for one in known:
+    for one in sorted(known, key=lambda own: (own.numbers.start, -len(own.numbers), len(own.failed), own.stem)):
         own = replace(one, holds=tuple(earlier.get(one.run) if cells is None else cells for cells in one.holds))
         pairs = [((one.tuning, number), cells) for number, cells in zip(own.numbers, own.holds, strict=True)]
         if not any(key in seen and _overlap(seen[key], cells) for key, cells in pairs):
             seen.update((key, _both(seen.get(key, NOTHING), cells)) for key, cells in pairs)
             found.append(own)
-    return found
+    return sorted(found, key=lambda own: own.stem)
 
 
 def held(known: Sequence[Commit], *, tuning: bool = False) -> dict[int, Cells | None]:
@@ -80,8 +94,13 @@ def _both(one: Cells | None, other: Cells | None) -> Cells | None:
     return None if one is None or other is None else columns.joined(one, other)
 
 
-def commit_of(path: Path, texts: pa.Table) -> Commit:
+def commit_of(path: Path, texts: pa.Table, timings: pa.Table | None) -> Commit:
     """Return the commit that a table of texts is.
+
+    Args:
+        path: Its file.
+        texts: The table.
+        timings: What its texts took; where there is none, versions that had none noted it in the table itself.
 
     Raises:
         InputError: It is of several runs, or does not say what it holds.
@@ -93,17 +112,28 @@ def commit_of(path: Path, texts: pa.Table) -> Commit:
     made = {name: tuple(texts.column(name).to_numpy().tolist()) for name in ("explanations", "scores", "curves")}
     other = (0,) * len(texts)
     counts = {**made, "explanations": other, "tuning": made["explanations"]} if tuning else {**made, "tuning": other}
+    first, measured = texts.column("number")[0].as_py(), texts if timings is None else timings
+    said = {key.decode(): value.decode() for key, value in (texts.schema.metadata or {}).items()}
     return Commit(
         stem=path.stem,
         run=own[0]["run"],
         tuning=tuning,
-        numbers=tuple(texts.column("number").to_numpy().tolist()),
+        numbers=range(first, first + len(texts)),
         holds=_holds(path, texts),
         counts=counts,
-        rows_run=int(pc.sum(texts.column("rows_run")).as_py()),
-        seconds=pc.sum(texts.column("seconds")).as_py(),
-        peak_megabytes=pc.max(texts.column("peak_megabytes")).as_py(),
+        records=tuple(_column(texts, "record")),
+        failed=tuple(first + place for place, one in enumerate(_column(texts, "status")) if one == FAILED),
+        sums={key.removeprefix(SUM): value for key, value in said.items() if key.startswith(SUM)},
+        rows_run=int(pc.sum(measured.column("rows_run")).as_py() or 0),
+        seconds=pc.sum(measured.column("seconds")).as_py() or 0.0,
+        peak_megabytes=pc.max(measured.column("peak_megabytes")).as_py(),
     )
+
+
+def _column(texts: pa.Table, name: str) -> list[str | None]:
+    """Return a column that versions before did not have."""
+    found: list[str | None] = texts.column(name).to_pylist() if name in texts.column_names else [None] * len(texts)
+    return found
 
 
 def _holds(path: Path, texts: pa.Table) -> tuple[Cells | None, ...]:

@@ -1,36 +1,34 @@
-"""The parts of a run: tables that only grow, one file per flush, and one file that says that a flush is complete.
+"""The parts of a run: one file per table and shard, and one file that says that a shard is complete.
 
-A flush writes what some consecutive texts gave: `explanations/STEM.parquet` and likewise `scores`, `curves` and
-`tuning`, then `texts/STEM.parquet`. The last one is the commit, the one source of what is done. A stem is the place of
-the first text in its data and a hash of what the texts gave, times aside, so that sorted names give the order of the
-data.
+A shard is some consecutive texts. What they gave is written as `explanations/STEM.parquet` and likewise `scores`,
+`curves` and `tuning`, what it took as `timings/STEM.parquet`, and then `texts/STEM.parquet`. The last one is the
+commit, the one source of what is done; it has the hashes of the parts. A stem is the place of the first text in its
+data and a hash of what the texts gave. Nothing that is measured stands in a part or in a commit, so that these are the
+same bytes whenever and wherever the work is done, and sorted names give the order of the data.
 
 - A part without a commit is left out by readers, and removed by the next writer. A kill leaves such parts.
 - A commit counts if every table has a part of its stem with as many rows as it lists (by the metadata of the files),
-  and no commit before it holds a cell of a text that it holds, too. Otherwise the writer removes it, and what it held
-  is done anew.
+  and no commit before it holds a cell of a text that it holds, too. Otherwise the writer removes it.
+- Work on a long shard is written in between, as commits of fewer texts. When the shard is complete, one commit stands
+  for all of them (`supersede`): it is written before they are removed, and counts if both are there.
 
 A commit says of each text which cells it holds (`store/columns.py`). A run that is asked for more gets further commits
 of the same texts, which hold what was missing.
-
-Nothing is rewritten: time and memory per text do not depend on how many there are.
 """
 
+import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from whylight.core.identity import LENGTH, digest
+from whylight.core.identity import LENGTH
 from whylight.store import columns, files, tables
-from whylight.store.columns import Cell
-from whylight.store.commits import Commit, commit_of
+from whylight.store.columns import Cell, Cells
+from whylight.store.commits import Commit, commit_of, counting
 from whylight.store.rows import Part, StoredRows
-from whylight.store.tables import Row
 
 SCHEMAS = {
     "explanations": tables.EXPLANATIONS,
@@ -39,64 +37,8 @@ SCHEMAS = {
     "tuning": tables.EXPLANATIONS,
 }
 """The tables that a commit vouches for, by the name of their folder."""
-COMMITS = "texts"
+COMMITS, TIMINGS = "texts", "timings"
 _STEM = re.compile(rf"\d{{8,}}-[0-9a-f]{{{LENGTH}}}")
-_MEASURED = ("seconds", "rows_run", "peak_megabytes")
-"""What may be another when the same text is done again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What one text gave, as it is kept until it is written.
-
-    Attributes:
-        text: Its row of `texts`.
-        batches: Its rows of the other tables.
-        hash: Of those rows, times aside.
-    """
-
-    text: Row
-    batches: dict[str, pa.RecordBatch]
-    hash: str
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the rows take."""
-        return sum(batch.nbytes for batch in self.batches.values())
-
-    def follows(self, other: "Page") -> bool:
-        """Say whether one commit may hold the other text and, right after it, this one."""
-        return (self.text["tuning"], self.text["number"]) == (other.text["tuning"], other.text["number"] + 1)
-
-
-def page_of(text: Row, rows: Mapping[str, Sequence[Row]]) -> Page:
-    """Return what one text gave, ready to be written.
-
-    Args:
-        text: What is known of the text: `run`, `number`, `example_id`, `tuning`, `holds` and what it cost.
-        rows: Its rows, by table.
-    """
-    lasting = [{**row, **dict.fromkeys(_MEASURED)} for row in (text, *chain.from_iterable(rows.values()))]
-    batches = {name: pa.RecordBatch.from_pylist(list(own), schema=SCHEMAS[name]) for name, own in rows.items() if own}
-    counts = {name: len(rows.get(name, ())) for name in ("scores", "curves")}
-    counts["explanations"] = len(rows.get("tuning" if text["tuning"] else "explanations", ()))
-    return Page({**text, **counts}, batches, digest(lasting))
-
-
-def write_parts(folder: Path, pages: Sequence[Page]) -> Commit:
-    """Write what consecutive texts gave; the commit comes last.
-
-    Raises:
-        InputError: It cannot be written there; nothing of it counts then.
-    """
-    texts = pa.Table.from_pylist([page.text for page in pages], schema=tables.TEXTS)
-    stem = f"{pages[0].text['number']:08d}-{digest([page.hash for page in pages])[:LENGTH]}"
-    for name, schema in SCHEMAS.items():
-        own = [page.batches[name] for page in pages if name in page.batches]
-        if own:
-            _write_part(folder / name, stem, pa.Table.from_batches(own, schema=schema).combine_chunks())
-    _write_part(folder / COMMITS, stem, texts)
-    return commit_of(_path(folder / COMMITS, stem), texts)
 
 
 def listed(folder: Path) -> list[Commit]:
@@ -105,10 +47,36 @@ def listed(folder: Path) -> list[Commit]:
     Raises:
         InputError: A file cannot be read.
     """
-    there = {name: _parts(folder / name) for name in SCHEMAS}
-    known = _parts(folder / COMMITS).items()
-    found = (commit_of(path, tables.read_table(path, tables.TEXTS, earlier=True)) for _, path in sorted(known))
-    return [one for one in found if _is_whole(one, there)]
+    return [one for one in map(partial(read_commit, folder), stems_in(folder)) if one is not None]
+
+
+def stems_in(folder: Path) -> list[str]:
+    """Return the names of the commits of a folder, whether or not they count, in their order."""
+    return sorted(_parts(folder / COMMITS))
+
+
+def commit_sum(folder: Path, stem: str) -> str:
+    """Return the SHA-256 of the file of a commit."""
+    path = path_of(folder / COMMITS, stem)
+    with files.said(path, doing="read"):
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def first_of(stem: str) -> int:
+    """Return the place of the first text of a commit."""
+    return int(stem.partition("-")[0])
+
+
+def read_commit(folder: Path, stem: str) -> Commit | None:
+    """Return a commit, or None if a part lacks rows of it.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    path, timings = path_of(folder / COMMITS, stem), path_of(folder / TIMINGS, stem)
+    texts = tables.read_table(path, tables.TEXTS, earlier=True)
+    one = commit_of(path, texts, tables.read_table(timings, tables.TIMINGS) if timings.exists() else None)
+    return one if _is_whole(folder, one) else None
 
 
 def stored_rows(
@@ -128,12 +96,13 @@ def stored_rows(
         ranks: The cells that are asked for, and their order; by default all, as they were written.
         run: What rows shall call their run; by default what each was written under.
     """
+    named = [(one, path_of(folder / name, one.stem), path_of(folder / TIMINGS, one.stem)) for one in known]
     if name == COMMITS:
-        each = (Part(_path(folder / name, one.stem), one.numbers[0], (1,) * len(one.numbers)) for one in known)
+        each = (Part(path, one.numbers.start, (1,) * len(one.numbers), timings=timings) for one, path, timings in named)
         return StoredRows(name, tables.TEXTS, tuple(each))
     own = [
-        Part(_path(folder / name, one.stem), one.numbers[0], one.counts[name], _all_asked(one, name, ranks))
-        for one in known
+        Part(path, one.numbers.start, one.counts[name], _all_asked(one, name, ranks), timings)
+        for one, path, timings in named
         if one.rows[name]
     ]
     return StoredRows(name, SCHEMAS[name], tuple(own), ranks, run)
@@ -146,7 +115,24 @@ def _all_asked(one: Commit, name: str, ranks: Mapping[Cell, int] | None) -> bool
     return all(held is not None and columns.of_table(name, held) <= ranks.keys() for held in set(one.holds))
 
 
-def tidy(folder: Path, known: Sequence[Commit]) -> None:
+def each_that_counts(folder: Path, earlier: Mapping[str, Cells]) -> Iterator[Commit]:
+    """Yield the commits of a folder that count, in the memory of those that have texts in common.
+
+    Args:
+        folder: The folder.
+        earlier: What runs asked for before, by their names.
+    """
+    held: list[Commit] = []
+    for stem in stems_in(folder):
+        if held and first_of(stem) >= max(one.numbers.stop for one in held):
+            yield from counting(held, earlier)
+            held = []
+        one = read_commit(folder, stem)
+        held += [] if one is None else [one]
+    yield from counting(held, earlier)
+
+
+def tidy(folder: Path, known: Iterable[Commit]) -> None:
     """Remove what no commit vouches for, and what a killed process left half-written.
 
     Args:
@@ -156,14 +142,33 @@ def tidy(folder: Path, known: Sequence[Commit]) -> None:
     Raises:
         InputError: A file cannot be removed.
     """
-    vouched = {_path(folder / COMMITS, one.stem) for one in known}
-    vouched |= {_path(folder / name, one.stem) for one in known for name, rows in one.rows.items() if rows}
+    stems: set[str] = set()
+    vouched: dict[str, set[str]] = {name: set() for name in SCHEMAS}
+    for one in known:
+        stems.add(one.stem)
+        for name in (name for name, rows in one.rows.items() if rows):
+            vouched[name].add(one.stem)
     # commits first: a kill in between leaves parts without one, never one without its parts
-    for place in (folder / COMMITS, *(folder / name for name in SCHEMAS)):
-        gone = [path for path in _parts(place).values() if path not in vouched]
+    for name, own in {COMMITS: stems, **vouched, TIMINGS: stems}.items():
+        place = folder / name
+        gone = [path for stem, path in _parts(place).items() if stem not in own]
         with files.said(place):
             for path in (*gone, *place.glob(f".*{files.PART}*")):
-                path.unlink()
+                path.unlink(missing_ok=True)
+
+
+def check_sums(folder: Path, one: Commit) -> None:
+    """Read every part of a commit once, and hold its bytes against their hash.
+
+    Raises:
+        InputError: One is damaged.
+    """
+    for name, right in one.sums.items():
+        path = path_of(folder / name, one.stem)
+        with files.said(path, doing="read"):
+            found = hashlib.sha256(path.read_bytes()).hexdigest()
+        if found != right:
+            raise tables.damaged(path, "its bytes have changed")
 
 
 def check_parts(folder: Path, known: Sequence[Commit]) -> None:
@@ -190,11 +195,11 @@ def strays(folder: Path, known: Sequence[Commit]) -> Iterator[str]:
                 yield from map(str, pc.unique(tables.read_table(path, schema).column("run")).to_pylist())
 
 
-def _is_whole(one: Commit, there: Mapping[str, Mapping[str, Path]]) -> bool:
+def _is_whole(folder: Path, one: Commit) -> bool:
     """Say whether every table has all rows that a commit lists."""
     for name, rows in one.rows.items():
-        path = there[name].get(one.stem)
-        if rows and (path is None or tables.row_count(path) != rows):
+        path = path_of(folder / name, one.stem)
+        if rows and (not path.exists() or tables.row_count(path) != rows):
             return False
     return True
 
@@ -206,11 +211,6 @@ def _parts(place: Path) -> dict[str, Path]:
     return {path.stem: path for path in found if path.suffix == ".parquet" and _STEM.fullmatch(path.stem)}
 
 
-def _path(place: Path, stem: str) -> Path:
+def path_of(place: Path, stem: str) -> Path:
+    """Return the file of a part in the folder of its table."""
     return place / f"{stem}.parquet"
-
-
-def _write_part(place: Path, stem: str, table: pa.Table) -> None:
-    with files.said(place):
-        place.mkdir(exist_ok=True)
-    tables.write_table(_path(place, stem), table)

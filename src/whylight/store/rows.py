@@ -4,6 +4,7 @@ What is known of a text may stand in several parts, since a run can be asked for
 in stretches of texts, each with the parts that hold something of it: memory is that of these parts, not of the table.
 """
 
+import math
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -27,12 +28,14 @@ class Part:
         first: Place of its first text in the data.
         counts: Rows of each text.
         whole: Whether all of its rows are asked for.
+        timings: The file that says what its rows took, if there is one.
     """
 
     path: Path
     first: int
     counts: tuple[int, ...]
     whole: bool = True
+    timings: Path | None = None
 
     @property
     def end(self) -> int:
@@ -136,12 +139,27 @@ class StoredRows(Sequence[Row]):
             yield number, rows if self.ranks is None else in_order(self.table, rows, self.ranks)
 
     def _read(self, part: Part) -> list[Row]:
-        rows: list[Row] = tables.read_table(part.path, self.schema).to_pylist()
+        rows: list[Row] = tables.read_table(part.path, self.schema, earlier=self.schema is tables.TEXTS).to_pylist()
         if len(rows) != sum(part.counts):
             raise InputError(
                 f"'{part.path}' has {len(rows)} rows, and had {sum(part.counts)}; something else writes in the folder."
             )
+        rows = [{**row, **own} for row, own in zip(rows, measured_in(part, rows), strict=True)]
         return rows if self.run is None else [{**row, "run": self.run} for row in rows]
+
+
+def measured_in(part: Part, rows: Sequence[Row]) -> list[Row]:
+    """Return what each row of a part took, from the file that has it; nan where that is lost."""
+    if part.timings is None or not rows or rows[0].get("seconds", 0.0) is not None:
+        return [{}] * len(rows)  # not a table with times, or one of a version that had them in itself
+    known = tables.read(part.timings, tables.TIMINGS)
+    if "number" in rows[0]:  # rows of texts
+        kept = [{name: one[name] for name in ("rows_run", "seconds", "peak_megabytes")} for one in known]
+        lost: Row = {"rows_run": 0, "seconds": math.nan}
+    else:
+        kept = [{"seconds": seconds} for one in known for seconds in one["explained"]]
+        lost = {"seconds": math.nan}
+    return kept if len(kept) == len(rows) else [lost] * len(rows)
 
 
 def _stretches(parts: Sequence[Part]) -> list[Stretch]:

@@ -1,13 +1,15 @@
 """A run read back from its folder: the rows of the texts that are done, and no others.
 
 `manifest.json` says whose run it is: the number of the form, the name of the run, what was asked, the columns of that
-in their order, and the names and columns of what was asked before, where a run was asked for more. It is written before
-any work, and anew before more is added. The rest are parts (`store/parts.py`).
+in their order, the names and columns of what was asked before, where a run was asked for more, how many texts a shard
+has, and how far the run had come when it was complete before. It is written before any work, and anew before more is
+added. The rest are parts (`store/parts.py`), and `_SUCCESS`, which is there if all that was asked is done.
 
 Readers get the columns that every text has of which there is anything: what was added to some texts, and then stopped,
 is left out, so that all figures are of the same texts.
 
-The form 2 had no columns: all that was asked of a text came at once. Versions before it had one file per table, and
+The form 3 had hashes of the whole data instead of one of each record, times in its parts, and no shards; the form 2 had
+no columns: all that was asked of a text came at once. Versions before it had one file per table, and
 `runs.parquet` with one row, written last: a text is done if it is listed there and every table has as many rows of it
 as are listed. Version 0.1 did not list them. Folders with one file per table are read, not written in.
 """
@@ -17,6 +19,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from whylight.core.errors import InputError
 from whylight.core.inputs import JsonValue
@@ -27,7 +30,7 @@ from whylight.store.explanations import upgraded
 from whylight.store.tables import Row
 
 MANIFEST = "manifest.json"
-FORM = 3
+FORM = 4
 """The form that is written; the one with a file per table is 1."""
 EARLIER = "runs.parquet"
 
@@ -60,12 +63,18 @@ class Manifest:
         asked: The question, all that was asked of the folder; None where that cannot be read.
         columns: The columns of it; None where it is of a version that did not say them.
         earlier: The cells of what was asked before, by the name that the run had then.
+        shard: The most texts of a shard; None where it is of a version that had none.
+        data: A hash of all data, where it is of a version that kept none of each record.
+        grown: What `_SUCCESS` said whenever the run was complete, and was then asked for more texts or columns.
     """
 
     run: str
     asked: dict[str, JsonValue] | None
     columns: Columns | None = None
     earlier: Mapping[str, Cells] = field(default_factory=dict)
+    shard: int | None = None
+    data: str | None = None
+    grown: Sequence[Mapping[str, JsonValue]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +115,7 @@ def read(folder: Path) -> Stored:
     if earlier:
         return _earlier(folder)
     there = parts.listed(folder)  # before the manifest, which is written before what it speaks of
-    manifest = _manifest(folder)
+    manifest = manifest_in(folder)
     known = tuple(counting(there, {} if manifest is None else manifest.earlier))
     names = {one.run for one in known}
     names |= set(parts.strays(folder, known)) if manifest is None else {manifest.run}
@@ -138,6 +147,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
         content |= {"columns": manifest.columns.to_json()}
     if manifest.earlier:
         content |= {"earlier": {name: columns.written(cells) for name, cells in manifest.earlier.items()}}
+    content |= {name: own for name in ("shard", "data", "grown") if (own := getattr(manifest, name))}
     files.write(folder / MANIFEST, json.dumps(content, indent=1, sort_keys=True).encode())
 
 
@@ -149,7 +159,7 @@ def about_of(run: str, asked: dict[str, JsonValue] | None, known: Sequence[Commi
     )
 
 
-def _manifest(folder: Path) -> Manifest | None:
+def manifest_in(folder: Path) -> Manifest | None:
     """Return whose run a folder holds, if it says so."""
     path = folder / MANIFEST
     with files.said(path, doing="read"):
@@ -169,9 +179,19 @@ def _manifest(folder: Path) -> Manifest | None:
     try:
         own = None if said is None else Columns.from_json(said)
         earlier = {name: columns.read(cells) for name, cells in found.get("earlier", {}).items()}
+        shard = None if found.get("shard") is None else int(found["shard"])
+        grown = [dict(one) for one in found.get("grown", ())]
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise broken from None
-    return Manifest(found["run"], asked if isinstance(asked, dict) else None, own, earlier)
+    asked = asked if isinstance(asked, dict) else None
+    data = found.get("data") if found["form"] >= FORM else _data_of(asked)
+    return Manifest(found["run"], asked, own, earlier, shard, data, grown)
+
+
+def _data_of(asked: Mapping[str, Any] | None) -> str | None:
+    """Take the hash of all data out of what was asked of a version that had no hash of each record."""
+    contents = (asked or {}).get("contents")
+    return contents.pop("data", None) if isinstance(contents, dict) else None
 
 
 def _earlier(folder: Path) -> Stored:

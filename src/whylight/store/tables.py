@@ -2,10 +2,12 @@
 
 `explanations` has one row per example, method and target, `scores` one per example, method, target and metric, `curves`
 one per example, method, target and remover; `tuning` holds the explanations that boundaries are tuned on, and `texts`
-has one row per text that is done. Earlier versions had no `texts`, but `runs` with one row: what was asked, and which
-texts are done.
+has one row per text that is done. What was measured while a text was done stands in `timings`, so that the other files
+are the same whenever and wherever the work is done. Earlier versions had no `texts`, but `runs` with one row: what was
+asked, and which texts are done.
 """
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -102,9 +104,23 @@ _TEXT_FIELDS: list[tuple[str, pa.DataType]] = [
     ("seconds", pa.float64()),
     ("peak_megabytes", pa.float64()),
     ("holds", pa.string()),
+    ("record", pa.string()),
+    ("digest", pa.string()),
+    ("status", pa.string()),
+    ("reason", pa.string()),
 ]
-"""The same, one row per text: its place in the data, the time since the text before it, the most memory so far, and
-which cells its rows are (`store/columns.py`); a text of a run that was asked for more later has several rows."""
+"""The same, one row per text: its place in the data, which cells its rows are (`store/columns.py`), a hash of the
+record and one of its rows, and whether it failed and why; a text of a run that was asked for more later has several
+rows. What was measured stands in `timings`: the time since the text before it, the most memory so far."""
+_TIMING_FIELDS: list[tuple[str, pa.DataType]] = [
+    ("number", pa.int64()),
+    ("rows_run", pa.int64()),
+    ("seconds", pa.float64()),
+    ("peak_megabytes", pa.float64()),
+    ("host", pa.string()),
+    ("explained", pa.list_(pa.float64())),
+]
+"""What each text took, and each of its explanations, in their order."""
 _RUN_FIELDS: list[tuple[str, pa.DataType]] = [
     ("run", pa.string()),
     ("asked", pa.string()),
@@ -113,18 +129,19 @@ _RUN_FIELDS: list[tuple[str, pa.DataType]] = [
     ("peak_megabytes", pa.float64()),
     ("done", pa.list_(_DONE)),
 ]
-EXPLANATIONS, SCORES, CURVES, TEXTS, RUNS = (
-    pa.schema(fields) for fields in (_EXPLANATION_FIELDS, _SCORE_FIELDS, _CURVE_FIELDS, _TEXT_FIELDS, _RUN_FIELDS)
+EXPLANATIONS, SCORES, CURVES, TEXTS, TIMINGS, RUNS = map(
+    pa.schema, (_EXPLANATION_FIELDS, _SCORE_FIELDS, _CURVE_FIELDS, _TEXT_FIELDS, _TIMING_FIELDS, _RUN_FIELDS)
 )
 
 _ABSENT = {
     *("text", "pair", "input", "remover", "remover_settings", "score_space", "correct", "completeness_gap"),
-    *("value", "peak_megabytes", "done", "notes", "holds"),
+    *("value", "peak_megabytes", "done", "notes", "holds", "seconds", "rows_run"),
+    *("record", "digest", "status", "reason"),
 }
 """Columns in which a value may be missing."""
 _ADDED = {
     *("done", "kind", "input", "model", "remover_settings", "prediction", "probabilities", "places"),
-    *("completeness_gap", "holds"),
+    *("completeness_gap", "holds", "record", "digest", "status", "reason"),
 }
 """Columns that tables of earlier versions lack."""
 
@@ -144,9 +161,16 @@ def write_table(path: Path, table: pa.Table) -> None:
     Raises:
         InputError: It cannot be written there.
     """
-    content = pa.BufferOutputStream()
-    pq.write_table(table, content, write_page_checksum=True)
-    files.write(path, content.getvalue().to_pybytes())
+    write_summed(path, table)
+
+
+def write_summed(path: Path, table: pa.Table) -> str:
+    """Write a table as `write_table` does, and return the SHA-256 of the file."""
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table, buffer, write_page_checksum=True)
+    content = buffer.getvalue().to_pybytes()
+    files.write(path, content)
+    return hashlib.sha256(content).hexdigest()
 
 
 def read(path: Path, schema: pa.Schema) -> list[Row]:

@@ -1,0 +1,132 @@
+"""The engine of one machine: a process for each worker.
+
+Processes are spawned, not forked: a forked torch may hang. A worker ends when whoever started it is gone, so that no
+two runs meet in one folder. Ctrl-C reaches the driver alone; it then asks workers to write what they have and to end.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Collection, Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count as counting
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection, wait as wait_for
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+from whylight.core.errors import WhylightError
+from whylight.run.engines.engine import Event
+from whylight.run.worker import Job, Order, Worker
+
+PATIENCE = 30.0
+"""Seconds in which a worker must have written what it has."""
+_READY = "ready"
+
+
+@dataclass(slots=True)
+class _Hired:
+    process: SpawnProcess
+    pipe: "Connection[Any, Any]"
+    ready: bool = False
+
+
+class Local:
+    """Workers in processes of this machine."""
+
+    def __init__(self, job: Job) -> None:
+        self._job, self._names = job, counting()
+        self._hired: dict[Hashable, _Hired] = {}
+
+    def start(self, count: int) -> Sequence[Hashable]:
+        """Start so many processes; each loads the model by itself."""
+        return [self._hire() for _ in range(count)]
+
+    def _hire(self) -> Hashable:
+        context, name = get_context("spawn"), next(self._names)
+        mine, theirs = context.Pipe()
+        process = context.Process(target=serve, args=(theirs, self._job), daemon=True, name=f"whylight-{name}")
+        process.start()
+        theirs.close()
+        self._hired[name] = _Hired(process, mine)
+        return name
+
+    def send(self, worker: Hashable, order: Order) -> None:
+        """Send an order; a worker that has died is noticed when it is waited for."""
+        with suppress(OSError):
+            self._hired[worker].pipe.send(order)
+
+    def wait(self, workers: Collection[Hashable], *, seconds: float) -> list[Event]:
+        """Wait for messages and deaths."""
+        pipes = {self._hired[name].pipe: name for name in workers}
+        # they are the ones that were given
+        return [self._heard(pipes[pipe]) for pipe in wait_for(list(pipes), timeout=seconds)]  # type: ignore[index]
+
+    def _heard(self, name: Hashable) -> Event:
+        hired = self._hired[name]
+        try:
+            said = hired.pipe.recv()
+        except (EOFError, OSError):
+            hired.process.join(PATIENCE)
+            self._forget(name)
+            return Event(name, started=hired.ready)
+        if said == _READY:
+            hired.ready = True
+            return Event(name, ready=True)
+        return Event(name, error=said) if isinstance(said, Exception) else Event(name, said)
+
+    def _forget(self, name: Hashable) -> None:
+        hired = self._hired.pop(name)
+        hired.process.kill()
+        hired.process.join()
+        hired.pipe.close()
+
+    def stop(self, *, kindly: bool) -> None:
+        """End all processes."""
+        for hired in self._hired.values():
+            with suppress(OSError):
+                hired.pipe.close()
+            if kindly:
+                hired.process.terminate()
+        for name, hired in list(self._hired.items()):
+            hired.process.join(PATIENCE if kindly else 0)
+            self._forget(name)
+
+
+def serve(pipe: "Connection[Any, Any]", job: Job) -> None:
+    """Be a worker, in a process of its own."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _stopped)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(EOFError, OSError, KeyboardInterrupt):  # whoever drives is gone, or asks to end
+        try:
+            worker = Worker(job)
+        except Exception as error:  # noqa: BLE001  said by whoever drives
+            pipe.send(_sendable(error))
+            return
+        pipe.send(_READY)
+        while True:
+            order: Order = pipe.recv()
+            try:
+                pipe.send(worker.work(order))
+            except OSError:
+                raise
+            except Exception as error:  # noqa: BLE001
+                pipe.send(_sendable(error))
+
+
+def _sendable(error: Exception) -> Exception:
+    """Return an error that another process can read."""
+    return error if isinstance(error, WhylightError) else RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def _stopped(_signal: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,161 @@
+"""The engine of a cluster: an actor of Ray for each worker. Ray finds places for them; the files are ours.
+
+Actors are never restarted by Ray (`max_restarts=0`), since a text that kills its process would do so for ever: whoever
+drives counts deaths, and asks for another actor. One call is one shard; texts go there, a receipt comes back.
+
+Ray is imported only here. A local cluster has no dashboard. The folder must be one that all machines see.
+"""
+
+import logging
+import time
+from collections.abc import Collection, Hashable, Sequence
+from importlib import import_module
+from itertools import count as counting
+from typing import Any
+
+from whylight.core.errors import InputError, SettingError, WhylightError
+from whylight.run.engines.engine import Event
+from whylight.run.worker import Job, Order, Receipt, Worker
+
+OLDEST = (2, 52)
+"""Earlier versions let any web page run code on a cluster (CVE-2025-62593)."""
+ANSWER = 30.0
+"""Seconds in which a cluster must answer."""
+
+
+class Ray:
+    """Workers on a Ray cluster.
+
+    Args:
+        job: What they do.
+        address: The cluster, e.g. `auto` or `ray://host:10001`; None starts one on this machine.
+    """
+
+    def __init__(self, job: Job, address: str | None) -> None:
+        self._ray = _imported()
+        self._ours = not self._ray.is_initialized()
+        if self._ours:
+            _connect(self._ray, address)
+        self._job = self._ray.put(job)
+        self._names = counting()
+        self._actors: dict[Hashable, Any] = {}
+        self._calls: dict[Hashable, Any] = {}
+        self._ready: set[Hashable] = set()
+
+    def start(self, count: int) -> Sequence[Hashable]:
+        """Ask for so many actors of one CPU each."""
+        cpus = int(self._ray.cluster_resources().get("CPU", 0))
+        if not self._actors and count > cpus:
+            raise SettingError(f"the Ray cluster has {cpus} CPUs, and {count} workers need one each; ask for fewer.")
+        made = self._ray.remote(_Actor).options(num_cpus=1, max_restarts=0, max_task_retries=0)
+        names = [next(self._names) for _ in range(count)]
+        for name in names:
+            self._actors[name] = made.remote(self._job)
+            self._calls[name] = self._actors[name].ready.remote()
+        return names
+
+    def send(self, worker: Hashable, order: Order) -> None:
+        """Call an actor for a shard."""
+        self._calls[worker] = self._actors[worker].work.remote(order)
+
+    def wait(self, workers: Collection[Hashable], *, seconds: float) -> list[Event]:
+        """Wait for calls that are done, or whose actor has died."""
+        calls = {self._calls[name]: name for name in workers}
+        done, _ = self._ray.wait(list(calls), num_returns=1, timeout=seconds)
+        return [self._event(calls[call], call) for call in done]
+
+    def _event(self, name: Hashable, call: Any) -> Event:  # noqa: ANN401  a library without types
+        lost = self._ray.exceptions
+        try:
+            found: Receipt | Exception | None = self._ray.get(call)
+        except lost.RayActorError as error:
+            self._actors.pop(name, None)
+            said = str(error).casefold()
+            return Event(name, started=name in self._ready, of_node="node" in said and "died" in said)
+        except lost.RayError as error:
+            return Event(name, error=RuntimeError(str(error).partition("\n")[0]))
+        if found is None:
+            self._ready.add(name)
+            return Event(name, ready=True)
+        return Event(name, error=found) if isinstance(found, Exception) else Event(name, found)
+
+    def stop(self, *, kindly: bool) -> None:  # noqa: ARG002  what is written every few seconds is kept
+        """End all actors, and the cluster if it is ours."""
+        for actor in self._actors.values():
+            self._ray.kill(actor, no_restart=True)
+        if self._ours:
+            self._ray.shutdown()
+
+
+class _Actor:
+    """A worker in a process of Ray's; errors are sent as values, since Ray would wrap them."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._worker: Worker | None = None
+
+    def ready(self) -> Exception | None:
+        """Load the model."""
+        try:
+            self._worker = Worker(self._job)
+        except Exception as error:  # noqa: BLE001  said by whoever drives
+            return _sendable(error)
+        return None
+
+    def work(self, order: Order) -> Receipt | Exception:
+        """Work on a shard."""
+        try:
+            self._worker = self._worker or Worker(self._job)
+            return self._worker.work(order)
+        except Exception as error:  # noqa: BLE001
+            return _sendable(error)
+
+
+def _sendable(error: Exception) -> Exception:
+    """Return an error that another process can read."""
+    return error if isinstance(error, WhylightError) else RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def _imported() -> Any:  # noqa: ANN401  a library without types
+    try:
+        ray = import_module("ray")
+    except ImportError:
+        raise InputError(
+            "the engine 'ray' needs Ray, which is not installed: pip install 'whylight[ray]', or leave out --engine."
+        ) from None
+    version = tuple(int(one) for one in ray.__version__.split(".")[:2])
+    if version < OLDEST:
+        raise InputError(f"Ray {ray.__version__} is not safe to use; update it: pip install 'ray>=2.52'.")
+    return ray
+
+
+def _connect(ray: Any, address: str | None) -> None:  # noqa: ANN401
+    quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+    try:
+        if address is None:
+            ray.init(include_dashboard=False, **quiet)
+        else:
+            _check_address(address)
+            ray.init(address=address, **quiet)
+    except (ConnectionError, OSError, RuntimeError, ValueError, TimeoutError) as error:
+        reason = " ".join(str(error).split())[:200].rstrip(".")
+        raise SettingError(
+            f"no Ray cluster answers at '{address or 'this machine'}' ({reason}); start one with `ray start --head`, "
+            "or leave out --address."
+        ) from None
+
+
+def _check_address(address: str) -> None:
+    """See whether anybody answers at an address: Ray itself would wait for minutes."""
+    import socket  # noqa: PLC0415
+
+    place = address.removeprefix("ray://")
+    if place in ("auto", "local"):
+        return
+    host, _, port = place.rpartition(":")
+    if not host or not port.isdecimal():
+        raise ValueError("an address is HOST:PORT, ray://HOST:PORT or auto")
+    began = time.monotonic()
+    socket.create_connection((host, int(port)), timeout=min(ANSWER, 10.0)).close()
+    if time.monotonic() - began > ANSWER:
+        raise TimeoutError("it takes too long")

@@ -1,0 +1,52 @@
+"""How far a run of a corpus has come, told to whoever watches: texts, rate, time left, failures."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.progress import BarColumn, Progress
+
+from whylight.core.estimate import duration
+from whylight.explaining.console import Console, complain, text_column
+from whylight.run.driving import Count
+
+MINUTE = 60.0
+"""Seconds between two lines, where there is no terminal for a bar."""
+
+
+@contextmanager
+def shown(total: int | None, *, shown: bool) -> Iterator[Callable[[Count], None]]:
+    """Show how far a run has come, as a bar or as a line every minute.
+
+    Args:
+        total: How many texts there are, if that is known.
+        shown: False keeps the terminal untouched.
+    """
+    if not shown:
+        yield lambda _: None
+    elif sys.stderr.isatty():
+        with Progress(
+            BarColumn(), text_column("{task.description}"), console=Console(stderr=True), transient=True
+        ) as bar:
+            task = bar.add_task("", total=total)
+            yield lambda count: bar.update(task, completed=count.texts, description=told(count, total))
+    else:
+        last = [time.monotonic()]
+
+        def write(count: Count) -> None:
+            if time.monotonic() - last[0] >= MINUTE:
+                last[0] = time.monotonic()
+                complain(f"{told(count, total)}.")
+
+        yield write
+
+
+def told(count: Count, total: int | None) -> str:
+    """Say in a line how far a run has come."""
+    rate = count.new / max(count.seconds, 1e-9)
+    of = "" if total is None else f" of {total:,}"
+    left = "" if total is None or not count.new else f", {duration(max(0, total - count.texts) / rate)} left"
+    failures = f", {count.failed:,} failed" if count.failed else ""
+    deaths = f", {count.deaths:,} workers died" if count.deaths else ""
+    return f"{count.texts:,}{of} texts, {rate:,.1f} a second{left}{failures}{deaths}"

@@ -1,0 +1,216 @@
+"""The worker of a run: it has the model, gets one shard after the other, and writes what it gave.
+
+Every engine has the same worker, in its own process or in another. Only receipts come back from it.
+
+A worker notes in the folder which texts it is about to work on (`working/`), in a few bytes and without waiting for the
+disk. If its process dies, whoever drives the run reads there which texts it died of.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from whylight.core.errors import InputError
+from whylight.core.identity import Identity
+from whylight.core.memory import peak_megabytes
+from whylight.data.dataset import Dataset, record_digest
+from whylight.run.book import Book
+from whylight.run.evaluate import Question, plan_of
+from whylight.run.shards import Shard, failed, fill
+from whylight.store import parts, runs
+from whylight.store.commits import Commit, counting
+from whylight.views.classifier import Classifier
+
+WORKING = "working"
+"""The folder in which workers note what they are about to work on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker must know before its first shard; all of it can be sent to another process.
+
+    Attributes:
+        opening: Loads the model.
+        question: What is asked.
+        head: The first texts, of which one can see what the data has.
+        folder: Where results go.
+        identity: Whose results they are.
+        threads: Threads of the model; None leaves them as they are.
+    """
+
+    opening: Callable[[], Classifier]
+    question: Question
+    head: Dataset
+    folder: Path
+    identity: Identity
+    threads: int | None = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One shard to work on.
+
+    Attributes:
+        shard: Its texts.
+        stems: Commits that begin in it.
+        retry: Whether texts that failed are worked on again.
+        aside: Texts that are not worked on, because processes die of them, with the reason.
+    """
+
+    shard: Shard
+    stems: tuple[str, ...] = ()
+    retry: bool = False
+    aside: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a shard.
+
+    Attributes:
+        first: Its first text.
+        texts: Its texts.
+        new: Those that were worked on.
+        failed: Those that have failed, now or before.
+        seconds: What that took.
+        rows_run: Inputs that the model was given.
+        peak_megabytes: The most memory of the worker by then.
+    """
+
+    first: int
+    texts: int
+    new: int
+    failed: int
+    seconds: float
+    rows_run: int
+    peak_megabytes: float | None
+
+
+class Worker:
+    """A model that works on shards."""
+
+    def __init__(self, job: Job, *, classifier: Classifier | None = None) -> None:
+        """Load the model, unless it is there.
+
+        Args:
+            job: What is to be done.
+            classifier: The model, if it is in this process already.
+        """
+        if job.threads is not None:
+            _set_threads(job.threads)
+        self._job = job
+        self._classifier = job.opening() if classifier is None else classifier
+        self._plan = plan_of(self._classifier, job.head, job.question)
+
+    def work(self, order: Order) -> Receipt:
+        """Work on a shard, and write what it gave.
+
+        Raises:
+            InputError: The folder is of other data, is damaged, or cannot be written in.
+        """
+        began, shard = time.monotonic(), order.shard
+        book = self._book(order)
+        before = book.missing(shard.numbers, self._plan.columns.cells)
+        run_before = sum(one.rows_run for one in book.commits)
+        note = _Note(self._job.folder / WORKING / f"{shard.first:08d}")
+        try:
+            if before:
+                self._set_aside(book, order, before)
+                fill(
+                    book,
+                    self._classifier,
+                    shard,
+                    self._plan,
+                    begin=note.begin,
+                    keep_going=True,
+                    aside=order.aside.keys(),
+                )
+            else:
+                book.settle(shard.numbers)
+        except BaseException:
+            with suppress(InputError):
+                book.write()
+            raise
+        finally:
+            note.end()
+        return Receipt(
+            shard.first,
+            len(shard.records),
+            len(before),
+            sum(len(one.failed) for one in book.commits),
+            time.monotonic() - began,
+            sum(one.rows_run for one in book.commits) - run_before,
+            peak_megabytes(),
+        )
+
+    def _book(self, order: Order) -> Book:
+        """Open what there is of a shard, after a look at every byte of it."""
+        folder, identity, columns = self._job.folder, self._job.identity, self._plan.columns
+        known = [one for stem in order.stems if (one := parts.read_commit(folder, stem)) is not None]
+        manifest = runs.manifest_in(folder)
+        known = counting(known, {} if manifest is None else manifest.earlier)
+        _check_data(folder, order.shard, known)
+        for one in known:
+            parts.check_sums(folder, one)
+        run = identity.name if manifest is None else manifest.run
+        return Book(folder, identity, columns, tuned=False, run=run, commits=known, retry=order.retry)
+
+    def _set_aside(self, book: Book, order: Order, missing: Mapping[int, object]) -> None:
+        """Write down texts as failed that are not to be worked on."""
+        cells = self._plan.columns.cells
+        for number, reason in order.aside.items():
+            if number in missing:
+                book.add(number, order.shard[number], failed(reason), holds=cells)
+                book.write()
+
+
+def _check_data(folder: Path, shard: Shard, known: Sequence[Commit]) -> None:
+    """Refuse a folder that has results of other texts."""
+    for one in known:
+        for number, record in zip(one.numbers, one.records, strict=True):
+            if number not in shard.numbers or record != record_digest(shard[number]):
+                other = "more texts" if number not in shard.numbers else f"another text at place {number}"
+                raise InputError(
+                    f"'{folder}' holds a run of other data: it has {other}; name another folder, or give the same "
+                    "data, to which more may have been added at its end."
+                )
+
+
+class _Note:
+    """The few bytes that say which texts are worked on."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+
+    def begin(self, numbers: Sequence[int]) -> None:
+        if self._file is None:
+            self._path.parent.mkdir(exist_ok=True)
+            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        os.pwrite(self._file, f"{numbers[0]:012d} {numbers[-1]:012d}\n".encode(), 0)
+
+    def end(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            with suppress(OSError):
+                self._path.unlink()
+
+
+def died_of(folder: Path, shard: Shard) -> list[int]:
+    """Return the texts that a worker had begun when it died, and forget them."""
+    path = folder / WORKING / f"{shard.first:08d}"
+    try:
+        first, last = map(int, path.read_text(encoding="ascii").split())
+        path.unlink()
+    except (OSError, ValueError):
+        return []
+    return [number for number in range(first, last + 1) if number in shard.numbers]
+
+
+def _set_threads(count: int) -> None:
+    import torch  # noqa: PLC0415  which takes long to load
+
+    torch.set_num_threads(count)

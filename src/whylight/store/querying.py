@@ -1,0 +1,67 @@
+"""SQL over the folder of a run, by DuckDB: the tables of texts that are done, as views.
+
+`explanations`, `scores`, `curves`, `texts` and `timings` are read from the parts that count, and from no others.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from whylight.core.errors import InputError, SettingError
+from whylight.store import parts, runs, tables
+
+VIEWS = {**parts.SCHEMAS, parts.COMMITS: tables.TEXTS, parts.TIMINGS: tables.TIMINGS}
+SHOWN = 300
+"""Characters of DuckDB's complaint that are repeated."""
+
+
+def query(folder: Path | str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Ask a run something in SQL; names of the columns, and rows.
+
+    Args:
+        folder: The folder of a run.
+        sql: One statement that reads, e.g. `select method, count(*) from explanations group by method`.
+
+    Raises:
+        InputError: DuckDB is not there, or the folder holds no run.
+        SettingError: The statement is wrong.
+    """
+    try:
+        duckdb = import_module("duckdb")
+    except ImportError:
+        raise InputError(
+            "`whylight query` needs DuckDB, which is not installed: pip install 'whylight[query]'."
+        ) from None
+    place = Path(folder)
+    manifest = runs.manifest_in(place)
+    if manifest is None:
+        raise InputError(f"'{folder}' holds no run; `whylight run --out` makes one.")
+    with duckdb.connect() as connection:
+        for name, own in _files(place, manifest).items():
+            connection.execute(_view(name, own))
+        try:
+            found = connection.execute(sql)
+            names = [one[0] for one in found.description or ()]
+            return names, found.fetchall()
+        except duckdb.Error as error:
+            reason = " ".join(str(error).split())[:SHOWN].rstrip(".")
+            raise SettingError(f"DuckDB says: {reason}.") from None
+
+
+def _files(folder: Path, manifest: runs.Manifest) -> dict[str, list[str]]:
+    """Return the files of each table that count."""
+    found: dict[str, list[str]] = {name: [] for name in VIEWS}
+    for one in parts.each_that_counts(folder, manifest.earlier):
+        for name in VIEWS:
+            path = parts.path_of(folder / name, one.stem)
+            if name in (parts.COMMITS, parts.TIMINGS) or one.rows[name]:
+                found[name] += [str(path)] if path.exists() else []
+    return found
+
+
+def _view(name: str, own: list[str]) -> str:
+    if not own:
+        columns = ", ".join(f"null as {field.name}" for field in VIEWS[name])
+        return f"create view {name} as select {columns} where false"
+    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in own)
+    return f"create view {name} as select * from read_parquet([{listed}])"  # noqa: S608  paths are quoted

@@ -1,0 +1,84 @@
+"""Data that is read as it is worked on: the records of `wl.dataset`, whatever the form and wherever they lie."""
+
+import gzip
+import json
+from pathlib import Path
+
+import fsspec
+import pandas as pd
+import pytest
+
+import whylight as wl
+from whylight.core.errors import InputError, SettingError
+from whylight.data.stream import stream
+
+ROWS = [{"text": f"a good film {number}", "label": "positive" if number % 2 else "negative"} for number in range(7)]
+
+
+def lines(rows: list[dict[str, str]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "csv", "parquet"])
+def test_records_are_those_of_a_data_set(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"reviews.{ending}"
+    if ending == "jsonl":
+        path.write_text(lines(ROWS), encoding="utf-8")
+    elif ending == "jsonl.gz":
+        path.write_bytes(gzip.compress(lines(ROWS).encode()))
+    elif ending == "csv":
+        pd.DataFrame(ROWS).to_csv(path, index=False)
+    else:
+        pd.DataFrame(ROWS).to_parquet(path)
+    found = stream(path)
+    assert list(found.records()) == list(wl.dataset(path).records)
+    assert list(found.records()) == list(found.records())  # as often as one likes
+    assert found.count() in ({None} if ending.endswith("gz") else {7})
+
+
+def test_patterns_folders_and_addresses_are_parts_of_one_table(tmp_path: Path) -> None:
+    memory = fsspec.filesystem("memory")
+    for number, own in enumerate((ROWS[:3], ROWS[3:])):
+        (tmp_path / f"part-{number}.jsonl").write_text(lines(own), encoding="utf-8")
+        memory.pipe(f"/corpus/part-{number}.jsonl", lines(own).encode())
+    whole = list(wl.dataset(tmp_path).records)
+    specs = (str(tmp_path), f"{tmp_path}/part-*.jsonl", "memory://corpus/", "memory://corpus/part-*.jsonl")
+    for spec in specs:
+        assert list(stream(spec).records()) == whole, spec
+    assert stream(specs[1]).count() == 7
+    assert [record.id for record in whole] == [str(number) for number in range(1, 8)]
+
+
+def test_labels_are_renamed_and_columns_named(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.jsonl"
+    path.write_text(lines([{"review": row["text"], "label": row["label"]} for row in ROWS]), encoding="utf-8")
+    names = {"positive": "good", "negative": "bad"}
+    given = stream(path, labels=names, text_column="review")
+    assert list(given.records()) == list(wl.dataset(path, labels=names, text_column="review").records)
+    with pytest.raises(InputError, match="misses 'negative'"):
+        list(stream(path, labels={"positive": "good"}, text_column="review").records())
+
+
+def test_a_corpus_and_a_data_set_are_streams_too() -> None:
+    whole = wl.dataset("planted:", split="dev", size=6, length=8)
+    assert list(stream(whole).records()) == list(whole)
+    assert list(stream("planted:", split="dev", size=6, length=8).records()) == list(whole)
+    assert stream(whole).count() == 6
+
+
+def test_what_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.jsonl"
+    path.write_text(lines(ROWS) + "{broken\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 8 of .* is not JSON"):
+        list(stream(path).records())
+    assert len(list(stream(path, drop_broken=True).records())) == 7
+    for spec, said in (
+        (str(tmp_path / "none.jsonl"), "there is no file or folder"),
+        (str(tmp_path / "none*.jsonl"), "no data file is called"),
+        ("nowhere://bucket/x.jsonl", "cannot be read"),
+        ("memory://missing/x.jsonl", "cannot be read"),
+    ):
+        with pytest.raises(InputError, match=said):
+            list(stream(spec).records())
+    with pytest.raises(SettingError, match="no setting 'colour'"):
+        list(stream(path, colour="red").records())

@@ -1,0 +1,321 @@
+"""Runs of a corpus: the same bytes whoever works on it, whatever dies, however it grows."""
+
+import json
+import os
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import corpus_models
+import pytest
+from test_parts import Killed, killing, sums
+
+import whylight as wl
+from whylight.core.errors import InputError, SettingError
+from whylight.data.stream import Stream
+from whylight.run import book, driving, running
+from whylight.run.engines.engine import Event
+from whylight.run.worker import Job, Order, Worker
+from whylight.store import files, parts, runs, success, tables
+
+SHARD = 4
+TEXTS = [f"a {'very ' * (number % 3)}good film, number {number}" for number in range(14)]
+
+
+def written(path: Path, texts: Sequence[str] = TEXTS) -> str:
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    return written(tmp_path / "texts.jsonl")
+
+
+def model(function: Any = corpus_models.by_length) -> Any:
+    return wl.load(function, **corpus_models.LABELS)
+
+
+def run(data: Any, out: Path, function: Any = corpus_models.by_length, **given: Any) -> running.Ran:
+    asked: dict[str, Any] = {"methods": ["occlusion"], "shard": SHARD, "progress": False, **given}
+    return wl.run_corpus(model(function), data, out=out, **asked)
+
+
+class Mortals:
+    """Workers of this process that finish shards in another order, and die when the n-th file is changed."""
+
+    def __init__(self, job: Job, classifier: Any, dies_at: Callable[[], bool]) -> None:
+        self.worker, self.dies, self.held = Worker(job, classifier=classifier), dies_at, list[tuple[Hashable, Order]]()
+        self.names, self.new = 0, list[Event]()
+
+    def start(self, count: int) -> Sequence[Hashable]:
+        self.names += count
+        names = list(range(self.names - count, self.names))
+        self.new += [Event(name, ready=True) for name in names]
+        return names
+
+    def send(self, worker: Hashable, order: Order) -> None:
+        self.held.append((worker, order))
+
+    def wait(self, workers: Collection[Hashable], *, seconds: float) -> list[Event]:
+        assert {name for name, _ in self.held} <= set(workers)
+        assert seconds > 0
+        if self.new:
+            return [self.new.pop()]
+        name, order = self.held.pop()  # the last one first
+        if self.dies():
+            seen: list[str] = []
+            patches = list(killing(25, seen))  # after a text or two: who dies of the same one thrice sets it aside
+            for one in patches:
+                one.start()
+            try:
+                self.worker.work(order)
+            except Killed:
+                return [Event(name)]
+            finally:
+                for one in patches:
+                    one.stop()
+        return [Event(name, self.worker.work(order))]
+
+    def stop(self, *, kindly: bool) -> None:
+        assert not kindly
+
+
+def with_mortals(monkeypatch: pytest.MonkeyPatch, deaths: int) -> list[Mortals]:
+    """Let runs have three workers, so many of which die."""
+    made: list[Mortals] = []
+    left = [deaths]
+
+    def dies() -> bool:
+        left[0] -= 1
+        return left[0] >= 0
+
+    def engine(job: Job, classifier: Any) -> Mortals:
+        made.append(Mortals(job, classifier, dies))
+        return made[-1]
+
+    monkeypatch.setattr(running, "Here", engine)
+    real = running.Driver
+    monkeypatch.setattr(running, "Driver", lambda folder, engine, _, *rest: real(folder, engine, 3, *rest))
+    return made
+
+
+def test_the_bytes_are_the_same_whatever_the_order_and_whoever_died(
+    data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = run(data, tmp_path / "one")
+    assert (one.texts, one.new, one.failed) == (14, 14, 0)
+    assert [len(list((tmp_path / "one" / name).iterdir())) for name in ("texts", "explanations")] == [4, 4]
+    monkeypatch.setattr(book, "WRITE_EVERY", -1.0)  # so that workers die between any two texts
+    for deaths in (0, 2, 5):
+        with_mortals(monkeypatch, deaths)
+        out = tmp_path / str(deaths)
+        other = run(data, out)
+        assert other.deaths == deaths
+        assert other.sha256 == one.sha256
+        assert sums(out) == sums(tmp_path / "one")
+        assert not (out / driving.ATTEMPTS).exists()
+        assert not (out / driving.WORKING).exists()
+
+
+def test_what_evaluate_writes_is_what_run_writes(data: str, tmp_path: Path) -> None:
+    kinds: dict[str, Any] = {"methods": ["occlusion"], "metrics": ["aopc_comprehensiveness"]}
+    run(data, tmp_path / "run", **kinds, shard=256)
+    wl.evaluate(model(), wl.dataset(data, unlabelled=True), out=tmp_path / "evaluate", progress=False, **kinds)
+    one, other = (sums(tmp_path / name) for name in ("run", "evaluate"))
+    assert {name: own for name, own in one.items() if name != runs.MANIFEST} == {
+        name: own for name, own in other.items() if name != runs.MANIFEST
+    }
+    again = wl.evaluate(model(), wl.dataset(data, unlabelled=True), out=tmp_path / "run", progress=False, **kinds)
+    assert len(again.scores) == 28  # and it goes on there
+
+
+def test_data_that_has_grown_is_gone_on_with_and_other_data_is_refused(tmp_path: Path) -> None:
+    data, out = tmp_path / "texts.jsonl", tmp_path / "run"
+    first = run(written(data, TEXTS[:6]), out)
+    again = run(written(data), out)
+    assert (again.texts, again.new) == (14, 8)
+    assert again.sha256 == run(str(data), tmp_path / "at once").sha256 != first.sha256
+    manifest = runs.manifest_in(out)
+    assert manifest is not None
+    assert [one["sha256"] for one in manifest.grown] == [first.sha256]
+    before = sums(out)
+    for others in (["another film", *TEXTS[1:]], TEXTS[:13], TEXTS[:9]):
+        with pytest.raises(InputError, match=r"holds a run of other data: it has (another|more) text"):
+            run(written(data, others), out)
+    assert sums(out) == before
+    assert run(written(data), out).new == 0
+
+
+def test_another_model_method_setting_or_driver_is_refused(data: str, tmp_path: Path) -> None:
+    run(data, tmp_path)
+    renamed = wl.load(corpus_models.by_length, labels=["negative", "positive"], identity="another")
+    with pytest.raises(InputError, match="holds another run, differing in callable name; name another folder"):
+        wl.run_corpus(renamed, data, methods=["occlusion"], out=tmp_path, progress=False)
+    with pytest.raises(InputError, match=r"differing in settings \(unit\)"):
+        run(data, tmp_path, options=wl.Options(unit="sentence"))
+    with pytest.raises(SettingError, match="have 4 texts; leave out --shard"):
+        run(data, tmp_path, shard=5)
+    with files.claimed(tmp_path), pytest.raises(InputError, match="another process is at work in"):
+        run(data, tmp_path)
+
+
+def test_a_text_that_fails_stops_nobody_and_can_be_tried_again(tmp_path: Path) -> None:
+    texts = [*TEXTS[:5], "a film that FAILS", *TEXTS[5:]]
+    data, out = written(tmp_path / "texts.jsonl", texts), tmp_path / "run"
+    found = run(data, out, corpus_models.failing)
+    assert (found.texts, found.failed) == (15, 1)
+    (row,) = [row for row in _texts(out) if row["status"] == "failed"]
+    assert (row["number"], row["reason"], row["explanations"]) == (5, "ValueError: there is no answer", 0)
+    assert run(data, out, corpus_models.failing).new == 0
+    assert run(data, out, corpus_models.failing, retry_failed=True).failed == 1
+    again = run(data, out, retry_failed=True)
+    assert (again.failed, again.new) == (0, 1)
+    assert again.sha256 == run(data, tmp_path / "at once").sha256
+    assert sums(out).keys() == sums(tmp_path / "at once").keys()
+
+
+def _texts(folder: Path) -> list[Any]:
+    return [row for path in sorted((folder / "texts").iterdir()) for row in tables.read(path, tables.TEXTS)]
+
+
+def test_a_text_that_three_workers_died_of_is_set_aside(
+    data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Dying(Mortals):
+        def wait(self, workers: Collection[Hashable], *, seconds: float) -> list[Event]:
+            if self.new:
+                return [self.new.pop()]
+            name, order = self.held[-1]
+            if 5 in order.shard.numbers and 5 not in order.aside:
+                self.held.pop()
+                note = tmp_path / "run" / driving.WORKING / f"{order.shard.first:08d}"
+                note.parent.mkdir(exist_ok=True)
+                note.write_text("000000000005 000000000005\n", encoding="ascii")
+                return [Event(name)]
+            return super().wait(workers, seconds=seconds)
+
+    monkeypatch.setattr(running, "Here", lambda job, classifier: Dying(job, classifier, lambda: False))
+    found = run(data, tmp_path / "run")
+    assert (found.deaths, found.failed, found.texts) == (3, 1, 14)
+    (row,) = [row for row in _texts(tmp_path / "run") if row["status"] == "failed"]
+    assert row["number"] == 5
+    assert row["reason"] == "3 processes died while they worked on it"
+
+
+def test_any_file_operation_may_fail_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+    data = written(tmp_path / "texts.jsonl", TEXTS[:6])
+    right, calls = run(data, tmp_path / "whole").sha256, Failing(None)
+    with calls.installed():
+        run(data, tmp_path / "counted")
+    for place in range(1, calls.count + 1):
+        out = tmp_path / "runs" / str(place)
+        out.parent.mkdir(exist_ok=True)
+        with Failing(place).installed(), pytest.raises(InputError) as said:
+            run(data, out)
+        assert "\n" not in str(said.value)
+        assert run(data, out).sha256 == right, place
+        assert sums(out).keys() == sums(tmp_path / "whole").keys(), place
+
+
+class Failing:
+    """The n-th write, fsync or replace fails."""
+
+    def __init__(self, place: int | None) -> None:
+        self.place, self.count = place, 0
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            for name in ("write", "fsync", "replace"):
+                stack.enter_context(patch.object(os, name, self._call(getattr(os, name))))
+            yield
+
+    def _call(self, real: Any) -> Any:
+        def call(*given: Any, **more: Any) -> Any:
+            self.count += 1
+            if self.count == self.place:
+                raise OSError(28, "No space left on device")
+            return real(*given, **more)
+
+        return call
+
+
+def test_a_part_whose_bytes_have_changed_is_said_in_one_sentence(data: str, tmp_path: Path) -> None:
+    run(data, tmp_path)
+    path = max((tmp_path / "explanations").iterdir())
+    content = path.read_bytes()
+    rows = tables.read(path, tables.EXPLANATIONS)
+    tables.write(path, [{**row, "probability": 0.5} for row in rows], tables.EXPLANATIONS)
+    with pytest.raises(InputError, match=r"is damaged or not a table of a run \(its bytes have changed\); remove it"):
+        run(data, tmp_path)
+    path.unlink()
+    run(data, tmp_path)
+    assert path.read_bytes() == content
+
+
+def test_texts_are_cut_into_shards_by_number_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    from whylight.run import shards  # noqa: PLC0415
+
+    records = list(wl.dataset("planted:", split="test", size=10, length=8))
+    found = list(shards.shards_of(records, most=4))
+    assert [list(one.numbers) for one in found] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    assert [record for one in found for record in one.records] == records
+    monkeypatch.setattr(shards, "MOST_SIZE", records[0].example.size)
+    assert all(len(one.records) == 1 for one in shards.shards_of(records, most=4))
+
+
+def test_engines_and_workers_are_checked(data: str, tmp_path: Path) -> None:
+    for given, said in (
+        ({"engine": "spark"}, "engine 'spark'"),
+        ({"workers": 0}, "at least one worker"),
+        ({"address": "auto"}, "say --engine ray"),
+        ({"workers": 2}, "loaded already has one worker"),
+    ):
+        with pytest.raises((SettingError, InputError), match=said):
+            run(data, tmp_path / "run", **given)
+    assert not (tmp_path / "run").exists()
+
+
+def test_data_is_read_as_it_is_worked_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, ahead = [0], list[int]()
+    data = written(tmp_path / "many.jsonl", TEXTS * 20)
+    take, work = Stream._read, Worker.work
+
+    def counting(self: Stream) -> Any:
+        for record in take(self):
+            read[0] += 1
+            yield record
+
+    def noting(self: Worker, order: Order) -> Any:
+        ahead.append(read[0] - order.shard.first)
+        return work(self, order)
+
+    monkeypatch.setattr(Stream, "_read", counting)
+    monkeypatch.setattr(Worker, "work", noting)
+    assert run(data, tmp_path / "run", methods=["random"]).texts == 280
+    assert len(ahead) == 70
+    assert max(ahead) <= running.HEAD + SHARD
+    assert max(ahead[30:]) <= 2 * SHARD + 1  # one shard is read ahead, and a text to know where it ends
+
+
+def test_success_says_how_many_and_is_gone_while_more_is_done(data: str, tmp_path: Path) -> None:
+    run(data, tmp_path)
+    said = success.read_success(tmp_path)
+    assert said is not None
+    assert (said["texts"], said["explanations"], said["commits"], said["failed"]) == (14, 14, 4, 0)
+    assert parts.stems_in(tmp_path)
+    real = Worker.work
+
+    def refusing(self: Worker, order: Order) -> Any:
+        if order.shard.first == 12:
+            raise InputError("no more.")
+        return real(self, order)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Worker, "work", refusing)
+        with pytest.raises(InputError, match="no more"):
+            run(written(tmp_path / "more.jsonl", [*TEXTS, "one more"]), tmp_path)
+    assert success.read_success(tmp_path) is None

@@ -1,0 +1,89 @@
+"""What is said of a run before and after: a forecast, and a look at random texts."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import corpus_models
+import numpy as np
+import pytest
+from test_driving import TEXTS, model, run, written
+
+import whylight as wl
+from whylight.core.errors import InputError, ModelError
+from whylight.data.stream import stream
+from whylight.run.estimating import drawn, fitted, forecast
+from whylight.run.evaluate import Question
+from whylight.run.running import Asked, Where
+from whylight.run.verifying import verify
+
+KINDS: dict[str, Any] = {"methods": ["occlusion", "lime[samples=20]"], "metrics": ["aopc_comprehensiveness"]}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    return written(tmp_path / "texts.jsonl")
+
+
+def test_a_run_that_is_right_is_the_same_to_the_last_bit(data: str, tmp_path: Path) -> None:
+    run(data, tmp_path / "run", **KINDS)
+    found = verify(tmp_path / "run", lambda _: model(), rows=5)
+    assert found.texts == 5
+    assert found.rows == found.same == 5 * 3 * 3  # methods with random; explanation, value and curve
+    assert found.differing == ()
+    assert verify(tmp_path / "run", lambda _: model(), rows=100).texts == 14
+
+
+def test_other_answers_another_model_and_other_data_are_seen(data: str, tmp_path: Path) -> None:
+    run(data, tmp_path / "run", **KINDS)
+
+    def other(texts: list[str]) -> Any:
+        return np.asarray(corpus_models.by_length(texts)) ** 2 + [[0.2, 0.0]] * len(texts)
+
+    changed = wl.load(lambda texts: _normed(other(texts)), **corpus_models.LABELS)
+    found = verify(tmp_path / "run", lambda _: changed, rows=3)
+    assert found.differing
+    assert found.largest > 0.001
+    renamed = wl.load(corpus_models.by_length, labels=["negative", "positive"], identity="another")
+    with pytest.raises(ModelError, match="is not the one of the run"):
+        verify(tmp_path / "run", lambda _: renamed)
+    others = stream(written(tmp_path / "others.jsonl", ["b", *TEXTS[1:]]), unlabelled=True)
+    with pytest.raises(InputError, match="the data has another text at place 0"):
+        verify(tmp_path / "run", lambda _: model(), rows=100, data=others)
+    with pytest.raises(InputError, match="holds no run of `whylight run`"):
+        verify(tmp_path, lambda _: model())
+
+
+def _normed(values: Any) -> Any:
+    return values / values.sum(axis=1, keepdims=True)
+
+
+def test_a_forecast_counts_texts_and_evaluations(data: str, tmp_path: Path) -> None:
+    question = Question(methods=["occlusion"], metrics=[], baseline=False)
+    asked = Asked(question, stream(data, unlabelled=True), tmp_path / "run", Where(workers=2))
+    found = forecast(partial(wl.load, corpus_models.by_length, **corpus_models.LABELS), asked)
+    ran = run(data, tmp_path / "run")
+    assert found.texts == 14
+    assert found.workers == 2
+    assert found.evaluations == pytest.approx(ran.rows_run, rel=0.25)
+    size = sum(path.stat().st_size for path in (tmp_path / "run").rglob("*") if path.is_file())
+    assert 0 < found.bytes < size
+    assert "14 texts: " in str(found)
+    assert "with 2 workers" in str(found)
+
+
+def test_costs_are_fitted_to_lengths() -> None:
+    lengths, every = np.linspace(10, 500, 20), np.linspace(10, 900, 1000)
+    for a, b, c in ((0.1, 0.0, 0.0), (0.0, 0.02, 0.0), (0.5, 0.001, 0.0001)):
+        values = a + b * lengths + c * lengths**2
+        assert fitted(lengths, values, every) == pytest.approx((a + b * every + c * every**2).mean(), rel=1e-6)
+
+
+def test_a_sample_of_a_stream_is_fair() -> None:
+    records = list(wl.dataset("planted:", split="test", size=200, length=8))
+    sample, count = drawn(iter(records), 50)
+    assert (len(sample), count) == (50, 200)
+    places = [records.index(one) for one in sample]
+    assert len(set(places)) == 50
+    assert 60 < np.mean(places) < 140
+    assert drawn(iter(records), 500)[0] == records
