@@ -7,7 +7,7 @@ pools give out, and the colours of pixels, which are all 0 or more (`models/exci
 two branches and pools are walked through). Scores of one target add up to 1 at most; a walk that comes to a unit that
 nothing excites, because its bias alone does, ends there.
 
-Reference: Zhang et al. 2018 (first 2016), who show maps of a layer in the middle; here the walk goes on to the pixels, and
+Reference: Zhang et al. 2018, who show maps of a layer in the middle; here the walk goes on to the pixels, and
 `--unit patch` adds up what belongs together. Cost: one forward pass, one backward pass per target.
 """
 
