@@ -58,7 +58,7 @@ bench: $(VENV)/.installed-bench  ## speed and accuracy beside Captum, shap, shap
 tasks: $(VENV)/.installed-bench  ## run and time the tasks of docs/coming_from, on a quiet machine; a stopped run resumes
 	$(BIN)/python benchmarks/tasks.py --time
 
-findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; a stopped one resumes
+findings: $(VENV)/.installed-model $(VENV)/.installed-vision  ## run the experiments of docs/findings.md; a stopped one resumes
 	$(BIN)/python findings/planted.py
 	$(BIN)/python findings/removers.py $(DATA)/sst_trees
 	$(BIN)/python findings/decomposition.py $(DATA)
@@ -70,9 +70,12 @@ findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; 
 	$(BIN)/python findings/aml_costs.py $(DATA)
 	$(BIN)/python findings/movies.py $(DATA)
 	$(BIN)/python findings/degraded.py $(DATA)
-	$(BIN)/python findings/counterfactuals.py $(DATA)
+	$(BIN)/python findings/counterfactuals.py $(DATA) occlusion
+	$(BIN)/python findings/counterfactuals.py $(DATA) lime
 	$(BIN)/python findings/roar.py $(DATA) occlusion
 	$(BIN)/python findings/roar.py $(DATA) lime
+	$(BIN)/python findings/pictures.py $(DATA)
+	$(BIN)/python findings/fashion.py
 
 model: $(VENV)/.installed-model  ## train the bundled sentiment model anew
 	$(BIN)/python scripts/make_sentiment_model.py

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import lite0
 import numpy as np
+import torch
 from document import WORK, Table, put, told
 
 import whylight as wl
@@ -109,7 +110,8 @@ def _rank(clf: ImageClassifier, record: Record) -> int:
     if not isinstance(record.example, Image):
         raise TypeError(type(record.example))
     seen = clf.preparation.seen(record.example)
-    logits = clf.batch_logits(PixelBatch(clf.preparation.frame(seen)[None]))[0]
+    with torch.inference_mode():
+        logits = clf.batch_logits(PixelBatch(clf.preparation.frame(seen)[None]))[0]
     return int((logits > logits[int(record.labels[0])]).sum())
 
 
