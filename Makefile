@@ -58,7 +58,8 @@ findings: $(VENV)/.installed-model  ## run the experiments of docs/findings.md; 
 	$(BIN)/python findings/aml_costs.py $(DATA)
 	$(BIN)/python findings/movies.py $(DATA)
 	$(BIN)/python findings/degraded.py $(DATA)
-	$(BIN)/python findings/counterfactuals.py $(DATA)
+	$(BIN)/python findings/counterfactuals.py $(DATA) occlusion
+	$(BIN)/python findings/counterfactuals.py $(DATA) lime
 	$(BIN)/python findings/roar.py $(DATA) occlusion
 	$(BIN)/python findings/roar.py $(DATA) lime
 

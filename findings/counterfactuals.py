@@ -1,6 +1,7 @@
-"""Claims D1 and D3 to D5: are words that a masked language model writes better than gaps?
+"""Claims D1 and D3 to D6: are words that a masked language model writes better than gaps?
 
-    python findings/counterfactuals.py path/to/data
+    python findings/counterfactuals.py path/to/data occlusion     leave-one-out, input marginalisation, and an audit
+    python findings/counterfactuals.py path/to/data lime          LIME with words deleted and infilled
 
 The bundled classifier on SST dev sentences. Occlusion with words deleted, masked, unknown and padded (LOO), with words
 that a masked language model writes (IM), by the bundled one and by a larger one (`make mlm`), LIME with words deleted
@@ -37,7 +38,7 @@ from whylight.study.removal_damage import HALF, ONE, removal_damage
 from whylight.study.subject import Subject, open_subject
 
 LARGER = HERE.parent / "build" / "mlm"
-TEXTS, TUNING, FEW, SHORT = 300, 100, 6, 10
+TEXTS, TUNING, FEW, SHORT = 300, 60, 6, 10
 """Sentences, those that boundaries are tuned on, and short ones for what takes minutes each, with their words."""
 AREA, PLAUSIBLE = "deletion_auc", ("iou", "precision", "recall", "token_f1")
 OTHERS = "infill[mode=top1_excluding_original]"
@@ -51,14 +52,14 @@ METHODS = {
     "IM, larger model": f"occlusion[remover=infill[model={LARGER}]]",
     "LIME": "lime[remover=delete,samples=200]",
     "LIME, infilled": "lime[remover=infill[mode=top1],samples=200]",
-    "LIME, infilled by the larger model": f"lime[remover=infill[mode=top1,model={LARGER}],samples=200]",
 }
+KINDS = {"occlusion": tuple(METHODS)[:6], "lime": tuple(METHODS)[6:]}
 REMOVED_BY = {"deleted": "delete", "infilled": OTHERS, "infilled by the larger model": LARGER_OTHERS}
+MEASURED = {"occlusion": tuple(REMOVED_BY), "lime": tuple(REMOVED_BY)[:2]}
 PAIRS = (
     ("IM", "LOO, deleted"),
     ("IM, larger model", "LOO, deleted"),
     ("LIME, infilled", "LIME"),
-    ("LIME, infilled by the larger model", "LIME"),
 )
 SETTINGS: Mapping[str, object] = {
     f"{AREA}.until": 0.2,
@@ -70,12 +71,13 @@ REMOVERS = ("delete", "infill")
 
 def main() -> None:
     """Explain, measure, audit, and put the tables into the document."""
-    path = Path(sys.argv[1]) / "sst_trees"
-    slowest = [*reversed(METHODS), *AUDITED]  # first, so that no process is left with one at the end
+    path, kind = Path(sys.argv[1]) / "sst_trees", sys.argv[2]
+    studies = list(AUDITED) if kind == "occlusion" else []
+    slowest = [*reversed(KINDS[kind]), *studies]  # first, so that no process is left with one at the end
     list(in_processes(_done, [(path, name) for name in slowest]))
-    found = {name: _run(path, name) for name in METHODS}
-    audited = {name: _audited(path, name) for name in AUDITED}
-    put("counterfactuals", {**_deletion(found), **_agreement(found), **audited})
+    found = {name: _run(path, name) for name in KINDS[kind]}
+    audited = {name: _audited(path, name) for name in studies}
+    put(f"counterfactuals_{kind}", {**_deletion(found, kind), **_agreement(found), **audited})
 
 
 def _sentences(path: Path) -> Dataset:
@@ -99,7 +101,7 @@ def _run(path: Path, name: str) -> Evaluation:
         data,
         methods=[METHODS[name]],
         metrics=(AREA, *PLAUSIBLE),
-        metric_removers=tuple(REMOVED_BY.values()),
+        metric_removers=[REMOVED_BY[one] for one in next(MEASURED[kind] for kind in KINDS if name in KINDS[kind])],
         options=Options(score="log_odds"),
         tune=rest.sample(TUNING, seed=0),
         settings=SETTINGS,
@@ -122,30 +124,32 @@ def _compared(first: Sequence[Row], second: Sequence[Row]) -> str:
     return f"{told(found.difference, sign='+')}, {found.standing}"
 
 
-def _deletion(found: Mapping[str, Evaluation]) -> dict[str, Table]:
+def _deletion(found: Mapping[str, Evaluation], kind: str) -> dict[str, Table]:
     """Table 1: the area by each way of removing words, and what infilling gains by it."""
-    every = {name: (run, METHODS[name]) for name, run in found.items()} | {RANDOM: (found["LOO, deleted"], RANDOM)}
-    means = [
-        [name, *(_mean(_rows(*one, AREA, remover)) for remover in REMOVED_BY.values())] for name, one in every.items()
-    ]
+    every = {name: (run, METHODS[name]) for name, run in found.items()} | {RANDOM: (_first(found), RANDOM)}
+    removers = [REMOVED_BY[one] for one in MEASURED[kind]]
+    means = [[name, *(_mean(_rows(*one, AREA, remover)) for remover in removers)] for name, one in every.items()]
     differences = [
         [f"{first} - {second}"]
-        + [
-            _compared(_rows(*every[first], AREA, remover), _rows(*every[second], AREA, remover))
-            for remover in REMOVED_BY.values()
-        ]
+        + [_compared(_rows(*every[first], AREA, remover), _rows(*every[second], AREA, remover)) for remover in removers]
         for first, second in PAIRS
+        if first in found
     ]
-    heads = [f"words {name} ↓" for name in REMOVED_BY]
+    heads = [f"words {name} ↓" for name in MEASURED[kind]]
     return {
         "deletion": Table(["method", *heads], means),
         "deletion, text by text": Table(["difference", *heads], differences),
     }
 
 
+def _first(found: Mapping[str, Evaluation]) -> Evaluation:
+    """Return the run whose random and human rows are shown; those of the others are the same."""
+    return next(iter(found.values()))
+
+
 def _agreement(found: Mapping[str, Evaluation]) -> dict[str, Table]:
     """Table 3: how far scores from the tuned boundary on are what people marked."""
-    marked = found["LOO, deleted"]
+    marked = _first(found)
     every = {name: (run, METHODS[name]) for name, run in found.items()}
     shown = {**every, RANDOM: (marked, RANDOM), HUMAN: (marked, HUMAN)}
     means = [[name, *(_mean(_rows(*one, metric)) for metric in PLAUSIBLE)] for name, one in shown.items()]
@@ -153,6 +157,7 @@ def _agreement(found: Mapping[str, Evaluation]) -> dict[str, Table]:
         [f"{first} - {second}"]
         + [_compared(_rows(*every[first], metric), _rows(*every[second], metric)) for metric in PLAUSIBLE]
         for first, second in PAIRS
+        if first in found
     ]
     return {
         "agreement": Table(["method", *PLAUSIBLE], means),
