@@ -205,10 +205,9 @@ def _remover_facts(spec: Spec) -> dict[str, str]:
 
 
 def _remover_use(spec: Spec) -> str:
-    given = "".join(f" --set {spec.name}.{name}=./my-mlm" for name in spec.facts["given"])
     return (
-        f'```bash\nwhylight explain "A gripping film." --method occlusion --remover {spec.name}{given}\n'
-        f"whylight evaluate --data reviews.jsonl --method lime --metric-remover {spec.name}{given}\n```"
+        f'```bash\nwhylight explain "A gripping film." --method occlusion --remover {spec.name}\n'
+        f"whylight evaluate --data reviews.jsonl --method lime --metric-remover {spec.name}\n```"
     )
 
 
