@@ -1,6 +1,7 @@
 """Claims D1 and D3 to D6: are words that a masked language model writes better than gaps?
 
-    python findings/counterfactuals.py path/to/data occlusion     leave-one-out, input marginalisation, and an audit
+    python findings/counterfactuals.py path/to/data larger        input marginalisation by two masked language models
+    python findings/counterfactuals.py path/to/data occlusion     leave-one-out by four removers, and an audit
     python findings/counterfactuals.py path/to/data lime          LIME with words deleted and infilled
 
 The bundled classifier on SST dev sentences. Occlusion with words deleted, masked, unknown and padded (LOO), with words
@@ -38,8 +39,9 @@ from whylight.study.removal_damage import HALF, ONE, removal_damage
 from whylight.study.subject import Subject, open_subject
 
 LARGER = HERE.parent / "build" / "mlm"
-TEXTS, TUNING, FEW, SHORT = 300, 60, 6, 10
-"""Sentences, those that boundaries are tuned on, and short ones for what takes minutes each, with their words."""
+TEXTS, TUNING, RANDOMISED, FEW, SHORT = 300, 60, 100, 6, 10
+"""Sentences, those that boundaries are tuned on, those that are explained with random heads, and short ones for what
+takes minutes each, with their words."""
 AREA, PLAUSIBLE = "deletion_auc", ("iou", "precision", "recall", "token_f1")
 OTHERS = "infill[mode=top1_excluding_original]"
 LARGER_OTHERS = f"infill[mode=top1_excluding_original,model={LARGER}]"
@@ -53,9 +55,10 @@ METHODS = {
     "LIME": "lime[remover=delete,samples=200]",
     "LIME, infilled": "lime[remover=infill[mode=top1],samples=200]",
 }
-KINDS = {"occlusion": tuple(METHODS)[:6], "lime": tuple(METHODS)[6:]}
+LOO, IM, LIME = tuple(METHODS)[:4], tuple(METHODS)[4:6], tuple(METHODS)[6:]
+KINDS = {"larger": (LOO[0], *IM), "occlusion": (*LOO, IM[0]), "lime": LIME}
 REMOVED_BY = {"deleted": "delete", "infilled": OTHERS, "infilled by the larger model": LARGER_OTHERS}
-MEASURED = {"occlusion": tuple(REMOVED_BY), "lime": tuple(REMOVED_BY)[:2]}
+MEASURED = {kind: tuple(REMOVED_BY)[: 3 if kind == "larger" else 2] for kind in KINDS}
 PAIRS = (
     ("IM", "LOO, deleted"),
     ("IM, larger model", "LOO, deleted"),
@@ -72,11 +75,10 @@ REMOVERS = ("delete", "infill")
 def main() -> None:
     """Explain, measure, audit, and put the tables into the document."""
     path, kind = Path(sys.argv[1]) / "sst_trees", sys.argv[2]
-    studies = list(AUDITED) if kind == "occlusion" else []
-    slowest = [*reversed(KINDS[kind]), *studies]  # first, so that no process is left with one at the end
-    list(in_processes(_done, [(path, name) for name in slowest]))
-    found = {name: _run(path, name) for name in KINDS[kind]}
-    audited = {name: _audited(path, name) for name in studies}
+    slowest = [*reversed(KINDS[kind]), *AUDITED[kind]]  # first, so that no process is left with one at the end
+    list(in_processes(_done, [(path, kind, name) for name in slowest]))
+    found = {name: _run(path, kind, name) for name in KINDS[kind]}
+    audited = {name: _audited(path, kind, name) for name in AUDITED[kind]}
     put(f"counterfactuals_{kind}", {**_deletion(found, kind), **_agreement(found), **audited})
 
 
@@ -84,15 +86,14 @@ def _sentences(path: Path) -> Dataset:
     return wl.dataset(f"sst:{path}", split="dev", rationale="phrases").sample(TEXTS, seed=0)
 
 
-def _done(task: tuple[Path, str]) -> None:
-    path, name = task
-    if name in METHODS:
-        _run(path, name)
+def _done(task: tuple[Path, str, str]) -> None:
+    if task[-1] in METHODS:
+        _run(*task)
     else:
-        _audited(path, name)
+        _audited(*task)
 
 
-def _run(path: Path, name: str) -> Evaluation:
+def _run(path: Path, kind: str, name: str) -> Evaluation:
     """Explain the sentences by one method, and measure it; what was done before is read."""
     data = _sentences(path)
     rest = wl.dataset(f"sst:{path}", split="dev", rationale="phrases").without(data)
@@ -101,11 +102,11 @@ def _run(path: Path, name: str) -> Evaluation:
         data,
         methods=[METHODS[name]],
         metrics=(AREA, *PLAUSIBLE),
-        metric_removers=[REMOVED_BY[one] for one in next(MEASURED[kind] for kind in KINDS if name in KINDS[kind])],
+        metric_removers=[REMOVED_BY[one] for one in MEASURED[kind]],
         options=Options(score="log_odds"),
         tune=rest.sample(TUNING, seed=0),
         settings=SETTINGS,
-        out=WORK / "counterfactuals" / name,
+        out=WORK / "counterfactuals" / kind / name,
     )
 
 
@@ -165,12 +166,12 @@ def _agreement(found: Mapping[str, Evaluation]) -> dict[str, Table]:
     }
 
 
-def _audited(path: Path, name: str) -> Table:
+def _audited(path: Path, kind: str, name: str) -> Table:
     """Tables 4 and A1 to A5; what was found before is read."""
-    kept = WORK / "counterfactuals" / "audited" / f"{name}.json"
+    kept = WORK / "counterfactuals" / kind / "audited" / f"{name}.json"
     if not kept.is_file():
         kept.parent.mkdir(parents=True, exist_ok=True)
-        found = AUDITED[name](_sentences(path))
+        found = AUDITED[kind][name](_sentences(path))
         kept.write_text(json.dumps(asdict(_table(found))), encoding="utf-8")
     return Table(**json.loads(kept.read_text(encoding="utf-8")))
 
@@ -185,13 +186,16 @@ def _subject(data: Dataset, infill: Mapping[str, object] | None = None) -> Subje
     return open_subject(wl.load(), data, removers=REMOVERS, settings={"infill": infill or {}})
 
 
-AUDITED: Mapping[str, Callable[[Dataset], FigureTable]] = {
-    "all words": lambda data: marginal_words(_subject(_short(data))),
-    "randomised": lambda data: head_randomised(_subject(data.sample(TUNING, seed=0))),
-    "damage": lambda data: removal_damage(_subject(data)),
-    "size": lambda data: attribution_size(_subject(data)),
-    "returned": lambda data: infill_returns(_subject(data)),
-    "returned, larger model": lambda data: infill_returns(_subject(data, {"model": str(LARGER)})),
+AUDITED: Mapping[str, Mapping[str, Callable[[Dataset], FigureTable]]] = {
+    "larger": {"returned": lambda data: infill_returns(_subject(data, {"model": str(LARGER)}))},
+    "occlusion": {
+        "all words": lambda data: marginal_words(_subject(_short(data))),
+        "randomised": lambda data: head_randomised(_subject(data.sample(RANDOMISED, seed=0))),
+        "damage": lambda data: removal_damage(_subject(data)),
+        "size": lambda data: attribution_size(_subject(data)),
+        "returned": lambda data: infill_returns(_subject(data)),
+    },
+    "lime": {},
 }
 
 
