@@ -276,7 +276,9 @@ def test_engines_and_workers_are_checked(data: str, tmp_path: Path) -> None:
     ):
         with pytest.raises((SettingError, InputError), match=said):
             run(data, tmp_path / "run", **given)
-    assert not (tmp_path / "run").exists()
+    with pytest.raises(SettingError, match=r"a worker in another process cannot get the model \(.*name a folder"):
+        wl.run_corpus(lambda _: None, data, methods=["occlusion"], out=tmp_path / "run", load=corpus_models.LABELS)
+    assert not list((tmp_path / "run").glob("*/*.parquet"))
 
 
 def test_data_is_read_as_it_is_worked_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

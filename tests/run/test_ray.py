@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from threading import Thread
@@ -157,19 +159,25 @@ def test_texts_come_from_an_s3_server(tmp_path: Path, monkeypatch: pytest.Monkey
         server.stop()
 
 
-def test_the_commands_work_one_after_the_other(data: str, tmp_path: Path, cli: Any) -> None:
+def command(*arguments: str) -> tuple[int, str, str]:
+    whole = [sys.executable, "-m", "whylight", *arguments]
+    done = subprocess.run(whole, capture_output=True, text=True, check=False)  # noqa: S603  our own command
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_commands_work_one_after_the_other(data: str, tmp_path: Path) -> None:
     out = str(tmp_path / "run")
     asked = ("run", "--data", data, "--method", "occlusion", "--out", out)
-    code, said, _ = cli(*asked, "--dry-run")
+    code, said, _ = command(*asked, "--dry-run")
     assert code == 0
     assert said.startswith("14 texts: ")
     assert not Path(out).exists()
     for new in ("14", "0"):
-        code, said, err = cli(*asked, "--workers", "2")
+        code, said, err = command(*asked, "--workers", "2")
         assert code == 0, err
         assert f"14 texts; {new} of them now" in said
-    assert cli("verify", out, "--rows", "3")[1].startswith("3 texts, 3 rows: 3 are the same to the last bit")
-    assert "14" in cli("query", out, "select count(*) as n from explanations")[1]
-    assert cli("export", out, "--to", "conll", "--out", str(tmp_path / "x.conll"))[0] == 0
+    assert command("verify", out, "--rows", "3")[1].startswith("3 texts, 3 rows: 3 are the same to the last bit")
+    assert "14" in command("query", out, "select count(*) as n from explanations")[1]
+    assert command("export", out, "--to", "conll", "--out", str(tmp_path / "x.conll"))[0] == 0
     assert (tmp_path / "x.conll").exists()
-    assert cli("report", out)[0] == 0
+    assert command("report", out)[0] == 0

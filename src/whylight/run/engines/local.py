@@ -14,14 +14,17 @@ from itertools import count as counting
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait as wait_for
 from multiprocessing.context import SpawnProcess
+from pickle import PicklingError
 from typing import Any
 
-from whylight.core.errors import WhylightError
+from whylight.core.errors import SettingError, WhylightError
 from whylight.run.engines.engine import Event
 from whylight.run.worker import Job, Order, Worker
 
 PATIENCE = 30.0
 """Seconds in which a worker must have written what it has."""
+REASON = 100
+"""Characters of another library's complaint that are repeated."""
 _READY = "ready"
 
 
@@ -47,7 +50,13 @@ class Local:
         context, name = get_context("spawn"), next(self._names)
         mine, theirs = context.Pipe()
         process = context.Process(target=serve, args=(theirs, self._job), daemon=True, name=f"whylight-{name}")
-        process.start()
+        try:
+            process.start()
+        except (PicklingError, AttributeError, TypeError) as error:  # what pickle says of a function within another
+            raise SettingError(
+                f"a worker in another process cannot get the model ({' '.join(str(error).split())[:REASON]}); name a "
+                "folder, a hub id or a function of a module, or hand over what wl.load returned, for one worker here."
+            ) from None
         theirs.close()
         self._hired[name] = _Hired(process, mine)
         return name
