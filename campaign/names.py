@@ -30,7 +30,7 @@ from outcome import Outcome
 
 import tiny
 from whylight.cli.main import run
-from whylight.store import parts, runs
+from whylight.store import pages, runs
 from whylight.store.explanations import upgraded
 
 NAMES = {
@@ -147,6 +147,15 @@ def commands(value: str, base: Path, folder: str) -> list[Command]:
         ["tune", *data, "--search", f"{value}=1:2", "--out", str(place.run / "tuned")],
         ["train", *data, "--out", value, "--epochs", "0"],
         ["fit", value, *data, "--out", str(place.run / "fitted")],
+        ["run", *data, *model, "--method", value, "--out", str(place.run / "corpus")],
+        ["run", "--data", value, *model, "--method", "occlusion", "--out", str(place.run / "corpus")],
+        ["verify", value],
+        ["query", value, "select 1"],
+        ["query", str(place.run), f"select '{value}"],
+        ["export", value, "--to", "jsonl", "--out", str(place.run / "all.jsonl")],
+        ["export", str(place.run), "--to", value, "--out", str(place.run / "all.jsonl")],
+        ["serve", *data, *model, "--db", value],
+        ["mcp", "--model", value],
     ]
     rows += [["explain", "a good film", *(() if option == "--model" else model), option, value] for option in OPTIONS]
     for name, options in ON_DATA.items():
@@ -253,7 +262,7 @@ def _write_run(path: Path, value: str) -> None:
     path.mkdir()
     value = value.encode("utf-8", errors="replace").decode()  # a table holds no halves of characters
     shared = {"run": value, "label": value, "target": 0, "correct": True, "settings": json.dumps({value: value})}
-    pages = []
+    written = []
     for number, text in enumerate(TEXTS):
         explanations, scores = [], []
         for place, method in enumerate((value, "random")):
@@ -265,9 +274,10 @@ def _write_run(path: Path, value: str) -> None:
             explanations[-1]["remover_settings"] = json.dumps({value: value})
             scores.append({**row, "metric": "comprehensiveness", "remover": "mask", "value": 0.5 - place + number})
         about = {"run": value, "number": number, "example_id": f"{number} {value}", "tuning": False}
-        about |= {"rows_run": 1, "seconds": 1.0, "peak_megabytes": 1.0}
-        pages.append(parts.page_of(about, {"explanations": explanations, "scores": scores}))
-    parts.write_parts(path, pages)
+        about |= {"status": "done", "reason": value}
+        measured = {"rows_run": 1, "seconds": 1.0, "peak_megabytes": 1.0, "host": value}
+        written.append(pages.page_of(about, {"explanations": explanations, "scores": scores}, measured))
+    pages.write_parts(path, written)
     data = {"name": value, "split": value, "texts": len(TEXTS), "notes": [value]}
     runs.write_manifest(path, runs.Manifest(value, {"model": value, "data": data}))
 

@@ -14,7 +14,7 @@ import tiny
 import whylight as wl
 from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.core.rationale import Rationale
-from whylight.core.text import Span, Text
+from whylight.core.text import Block, Span, Text
 from whylight.data.dataset import Dataset, Record
 from whylight.models.load import load
 from whylight.run import book, shards as module
@@ -27,6 +27,7 @@ OTHERS: dict[str, Callable[[Record], Record]] = {
     "example.text": lambda one: _with(one, text="a dull film"),
     "example.pair": lambda one: _with(one, pair="a film"),
     "example.words": lambda one: _with(one, words=WORDS[:2]),
+    "example.blocks": lambda one: _with(one, blocks=(Block("example 1", "a fine film"),)),
     "labels": lambda one: dataclasses.replace(one, labels=("negative",)),
     "rationales": lambda one: dataclasses.replace(one, rationales={"positive": Rationale((WORDS[2],))}),
 }

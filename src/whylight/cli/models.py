@@ -16,7 +16,7 @@ AskedBy = Annotated[
     typer.Option(
         "--prompt",
         help="How a causal language model is asked for a label: a ready prompt (see whylight prompts) or a TOML file; "
-        "sentiment\\[features=text+shots] explains its examples, too.",
+        "settings may stand behind its name (whylight prompts --help).",
         metavar="NAME|FILE",
         autocompletion=complete_prompts,
     ),

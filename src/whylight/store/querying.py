@@ -37,15 +37,19 @@ def query(folder: Path | str, sql: str) -> tuple[list[str], list[tuple[Any, ...]
     if manifest is None:
         raise InputError(f"'{folder}' holds no run; `whylight run --out` makes one.")
     with duckdb.connect() as connection:
-        for name, own in _files(place, manifest).items():
-            connection.execute(_view(name, own))
         try:
+            for name, own in _files(place, manifest).items():
+                connection.execute(_view(name, own))
             found = connection.execute(sql)
             names = [one[0] for one in found.description or ()]
             return names, found.fetchall()
         except duckdb.Error as error:
             reason = " ".join(str(error).split())[:SHOWN].rstrip(".")
             raise SettingError(f"DuckDB says: {reason}.") from None
+        except UnicodeError:
+            raise SettingError(
+                "DuckDB reads whole characters, and the folder or the statement holds half a one."
+            ) from None
 
 
 def _files(folder: Path, manifest: runs.Manifest) -> dict[str, list[str]]:
