@@ -36,6 +36,8 @@ def query(folder: Path | str, sql: str) -> tuple[list[str], list[tuple[Any, ...]
     manifest = runs.manifest_in(place)
     if manifest is None:
         raise InputError(f"'{folder}' holds no run; `whylight run --out` makes one.")
+    if not _is_whole(sql) or not _is_whole(str(place)):
+        raise SettingError("DuckDB reads whole characters, and the folder or the statement holds half of one.")
     with duckdb.connect() as connection:
         try:
             for name, own in _files(place, manifest).items():
@@ -46,10 +48,11 @@ def query(folder: Path | str, sql: str) -> tuple[list[str], list[tuple[Any, ...]
         except duckdb.Error as error:
             reason = " ".join(str(error).split())[:SHOWN].rstrip(".")
             raise SettingError(f"DuckDB says: {reason}.") from None
-        except UnicodeError:
-            raise SettingError(
-                "DuckDB reads whole characters, and the folder or the statement holds half a one."
-            ) from None
+
+
+def _is_whole(text: str) -> bool:
+    """Say whether a text holds no half of a character, which DuckDB would fail on."""
+    return not any("\ud800" <= one <= "\udfff" for one in text)
 
 
 def _files(folder: Path, manifest: runs.Manifest) -> dict[str, list[str]]:
