@@ -5,8 +5,8 @@
 
 A path is a file or folder as `wl.dataset` takes it, a pattern (`parts/*.parquet`), or an address that fsspec knows
 (`s3://bucket/reviews/*.jsonl`): such files are copied here one at a time, and removed when they are read. What is not a
-file of one's own (`sst:PATH`, `hf:NAME`) is read at once, as `wl.dataset` does. An id that stands twice is noticed
-within some hundred records only: who remembers all of them has no constant memory.
+file of one's own (`sst:PATH`, `hf:NAME`) is read at once, as `wl.dataset` does. An id that stands twice
+is not noticed in what is streamed: who remembers all of them has no constant memory.
 """
 
 import glob
