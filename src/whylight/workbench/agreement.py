@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from whylight.core.text import Span
-from whylight.workbench.reviewing import Review
+from whylight.workbench.reviewing import Review, characters
 
 SLACK = 0.2
 
@@ -104,7 +104,7 @@ def _compared(first: str, second: str, both: Sequence[tuple[Review, Review]]) ->
                 continue
             votes.append((mine != "rejected", theirs != "rejected"))
             if votes[-1] == (True, True):
-                own, others = (_characters(review.marked.get(label, ())) for review in (one, other))
+                own, others = (characters(review.marked.get(label, ())) for review in (one, other))
                 shared += len(own & others)
                 sizes += len(own) + len(others)
     same = sum(a == b for a, b in votes) / len(votes) if votes else math.nan
@@ -125,9 +125,5 @@ def kappa(votes: Sequence[tuple[bool, bool]]) -> float:
 
 def f1(one: Sequence[Span], other: Sequence[Span]) -> float:
     """Return the F1 of the characters of two sets of stretches; 1 where both are empty."""
-    mine, theirs = _characters(one), _characters(other)
+    mine, theirs = characters(one), characters(other)
     return 2 * len(mine & theirs) / (len(mine) + len(theirs)) if mine or theirs else 1.0
-
-
-def _characters(spans: Sequence[Span]) -> set[tuple[int, int]]:
-    return {(span.part, at) for span in spans for at in range(span.start, span.end)}

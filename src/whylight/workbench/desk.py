@@ -33,7 +33,7 @@ from whylight.views.classifier import Classifier
 from whylight.views.meter import Meter
 from whylight.workbench.findings import Findings, Standing
 from whylight.workbench.journal import Document
-from whylight.workbench.reviewing import overlap
+from whylight.workbench.reviewing import characters, overlap
 
 OPEN = 8
 """Texts that are kept open in front of the model, with all that was asked about them."""
@@ -179,9 +179,5 @@ def uncertainty(answer: Prediction) -> float:
 
 def distance(one: Sequence[Span], other: Sequence[Span]) -> float:
     """Return how far two sets of stretches differ: 0 where they cover the same characters, 1 where they share none."""
-    first, second = _characters(one), _characters(other)
+    first, second = characters(one), characters(other)
     return 1 - len(first & second) / len(first | second) if first | second else 0.0
-
-
-def _characters(spans: Sequence[Span]) -> set[tuple[int, int]]:
-    return {(span.part, at) for span in spans for at in range(span.start, span.end)}

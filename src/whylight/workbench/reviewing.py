@@ -164,6 +164,11 @@ def overlap(one: Span, other: Span) -> bool:
     return one.part == other.part and one.start < other.end and other.start < one.end
 
 
+def characters(spans: Iterable[Span]) -> set[tuple[int, int]]:
+    """Return the characters that stretches cover, with their parts."""
+    return {(span.part, at) for span in spans for at in range(span.start, span.end)}
+
+
 def checked_event(given: Mapping[str, Any], *, parts: Sequence[str], labels: Sequence[str], review: Review) -> Event:
     """Make an event of what a browser sent, or say what is wrong with it.
 
