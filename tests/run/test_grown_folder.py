@@ -103,6 +103,7 @@ def test_what_nobody_asked_for_together_stands_side_by_side(clf: Any, tmp_path: 
     assert [line.method for line in both.summary.lines] == ["occlusion", "kernel_shap", "random", "human"]
     assert both.asked["methods"].keys() == {"occlusion", "kernel_shap", "random"}  # type: ignore[attr-defined]
     assert "kernel_shap" in run_page(tmp_path)
+    assert runs.read(tmp_path).left_out == ()
     assert wl.compare(tmp_path, "occlusion").comparisons[0].metric == A
 
 
@@ -151,6 +152,20 @@ def test_a_folder_is_not_kept_from_going_on_by_a_method_that_was_given_up(
     assert set(shown) == {"occlusion", "kernel_shap", "random", "human"}
     assert shown[-1] == "human"
     assert "lime" not in {row["method"] for row in runs.read(tmp_path).explanations}
+    assert runs.read(tmp_path).left_out == ("lime",)
+
+
+def test_a_page_names_what_was_asked_for_and_not_finished(
+    clf: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(clf, tmp_path, **FIRST)
+    assert runs.read(tmp_path).left_out == ()
+    stopped(clf, tmp_path, 1, monkeypatch, methods=["occlusion", "lime"], metrics=[A, C])
+    assert runs.read(tmp_path).left_out == ("lime", C)
+    assert f"not finished on these texts: <bdi>lime, {C}</bdi>" in run_page(tmp_path)
+    run(clf, tmp_path, methods=["occlusion", "lime"], metrics=[A, C])
+    assert runs.read(tmp_path).left_out == ()
+    assert "not finished" not in run_page(tmp_path)
 
 
 def grown_until_killed(clf: Any, out: Path, place: int | None) -> int:

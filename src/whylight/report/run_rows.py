@@ -30,6 +30,7 @@ class Run:
         tuning: Explanations that boundaries were tuned on, likewise.
         methods: Names of methods and baselines, in the order of the run; those that speak for and against are True.
         texts: Number of texts that are finished.
+        left_out: Methods and metrics that some of these have not got yet.
     """
 
     about: About
@@ -40,6 +41,7 @@ class Run:
     tuning: Sequence[Row]
     methods: dict[str, bool]
     texts: int
+    left_out: tuple[str, ...] = ()
 
     @property
     def metrics(self) -> list[str]:
@@ -99,7 +101,8 @@ def _run_from(about: About, asked: dict[str, Any], found: Stored | Evaluation) -
         methods[row["method"]] = methods.get(row["method"], False) or row["signed"]
         texts.add(row["example_id"])
     tables = found.explanations, _with_columns(found.scores), found.curves, found.tuning
-    return Run(about, asked, *tables, methods, len(texts))
+    left_out = found.left_out if isinstance(found, Stored) else ()
+    return Run(about, asked, *tables, methods, len(texts), left_out)
 
 
 def _with_columns(scores: Iterable[Row]) -> list[Row]:

@@ -6,7 +6,7 @@ has, and how far the run had come when it was complete before. It is written bef
 added. The rest are parts (`store/parts.py`), and `_SUCCESS`, which is there if all that was asked is done.
 
 Readers get the columns that every text has of which there is anything: what was added to some texts, and then stopped,
-is left out, so that all figures are of the same texts.
+is left out, so that all figures are of the same texts; `Stored.left_out` names it.
 
 The form 3 had hashes of the whole data instead of one of each record, times in its parts, and no shards; the form 2 had
 no columns: all that was asked of a text came at once. Versions before it had one file per table, and
@@ -24,7 +24,7 @@ from typing import Any
 from whylight.core.errors import InputError
 from whylight.core.inputs import JsonValue
 from whylight.store import columns, files, parts, tables
-from whylight.store.columns import NOTHING, Cell, Cells, Columns
+from whylight.store.columns import EXPLAINED, NOTHING, Cell, Cells, Columns
 from whylight.store.commits import Commit, counting, held
 from whylight.store.explanations import upgraded
 from whylight.store.tables import Row
@@ -90,6 +90,7 @@ class Stored:
         runs: Names of all runs that something is of.
         commits: What is complete; None in a folder with one file per table.
         manifest: Whose run it is, where there is a file that says so.
+        left_out: Methods and metrics of which nothing is shown, since some of the texts have not got them yet.
     """
 
     about: About | None
@@ -100,6 +101,7 @@ class Stored:
     runs: frozenset[str]
     commits: tuple[Commit, ...] | None
     manifest: Manifest | None = None
+    left_out: tuple[str, ...] = ()
 
 
 def read(folder: Path) -> Stored:
@@ -125,7 +127,17 @@ def read(folder: Path) -> Stored:
         parts.stored_rows(folder, known, name, ranks=shown[name == "tuning"], run=run) for name in parts.SCHEMAS
     )
     about = None if manifest is None else about_of(manifest.run, manifest.asked, known)
-    return Stored(about, explanations, scores, curves, tuning, frozenset(names), known, manifest)
+    left_out = _left_out(manifest, shown[False])
+    return Stored(about, explanations, scores, curves, tuning, frozenset(names), known, manifest, left_out)
+
+
+def _left_out(manifest: Manifest | None, shown: Mapping[Cell, int] | None) -> tuple[str, ...]:
+    """Name the methods and metrics that were asked for and of which nothing is shown."""
+    if manifest is None or manifest.columns is None or not shown:
+        return ()
+    methods = [one for one in manifest.columns.methods if (one, EXPLAINED) not in shown]
+    metrics = {metric for _, metric, _ in manifest.columns.measures} - {metric for _, (_, metric, _) in shown}
+    return (*methods, *sorted(filter(None, metrics)))
 
 
 def _shown(known: Sequence[Commit], manifest: Manifest | None, *, tuning: bool) -> dict[Cell, int] | None:
