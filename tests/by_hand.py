@@ -36,7 +36,7 @@ def of_positions(clf: Any, text: str, method: Any, **settings: Any) -> Tensor:
         seen.append(scores)
         return scores.numpy()
 
-    trace.to_features = keep
+    trace.to_features = trace.share_out = keep
     method(trace, **settings)
     return seen[0]
 

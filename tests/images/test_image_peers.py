@@ -18,10 +18,12 @@ from transformers import (
 import whylight as wl
 from images.pictures import picture, prepare
 from whylight.models.images import ImageClassifier
+from whylight.testing.tiny import enlarge
 
 
 @cache
-def classifier(architecture: str) -> ImageClassifier:
+def classifier(architecture: str, *, large: bool = False) -> ImageClassifier:
+    """Make a classifier with random weights; with large ones pictures differ more."""
     torch.manual_seed(0)
     model: PreTrainedModel
     if architecture == "resnet":
@@ -30,7 +32,7 @@ def classifier(architecture: str) -> ImageClassifier:
     else:
         sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
         model = ViTForImageClassification(ViTConfig(num_labels=3, image_size=28, patch_size=7, **sizes))
-    found = wl.load(model.eval(), prepare)
+    found = wl.load((enlarge(model) if large else model).eval(), prepare)
     assert isinstance(found, ImageClassifier)
     return found
 

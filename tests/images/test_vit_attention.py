@@ -1,13 +1,17 @@
 """Attention of a vision transformer: each method once more, from what the model hands out."""
 
+import copy
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
+from PIL import Image as Pillow
 from torch import Tensor
 from torch.nn.functional import interpolate
 
 import whylight as wl
-from images.pictures import picture
+from images.pictures import picture, prepare
 from images.test_image_peers import classifier
 from whylight.core.errors import IncompatibleError
 from whylight.core.image import Image
@@ -99,6 +103,65 @@ def test_parts_of_the_logit_add_up() -> None:
     assert gap is not None
     assert abs(gap[0]) < 1e-4
     assert found.scores.any()
+
+
+def frozen_parts(model: Any, inputs: Tensor, target: int) -> tuple[Tensor, Tensor]:
+    """Carry every token through a ViT of which attention, norms and slopes are held; its part of a logit, and biases'.
+
+    One state after the other, in double precision, and with nothing of the package.
+    """
+    model = copy.deepcopy(model).double()
+    vit = model.vit
+    states = vit.embeddings(inputs.double())[0]  # [tokens, width]
+    size = len(states)
+    parts = torch.zeros(size, size + 1, states.shape[1], dtype=torch.float64)  # the last source: biases
+    parts[torch.arange(size), torch.arange(size)] = states
+
+    def normed(layer: Any, own: Tensor) -> Tensor:
+        whole = own.sum(1)
+        deviation = (whole.var(-1, unbiased=False) + layer.eps).sqrt()[:, None, None]
+        found = layer.weight * (own - own.mean(-1, keepdim=True)) / deviation
+        found[:, -1] += layer.bias
+        return found
+
+    def linear(layer: Any, own: Tensor) -> Tensor:
+        found = own @ layer.weight.T
+        found[:, -1] += layer.bias
+        return found
+
+    for layer in vit.layers:
+        entering = normed(layer.layernorm_before, parts)
+        whole, attention = entering.sum(1), layer.attention
+        heads = attention.config.num_attention_heads
+        query, key = (one(whole).reshape(size, heads, -1) for one in (attention.q_proj, attention.k_proj))
+        weights = torch.einsum("ihd,jhd->hij", query, key).div(query.shape[-1] ** 0.5).softmax(-1)
+        values = linear(attention.v_proj, entering).reshape(size, size + 1, heads, -1)
+        read = torch.einsum("hij,jshd->ishd", weights, values).reshape(size, size + 1, -1)
+        parts = parts + linear(attention.o_proj, read)
+        inner = linear(layer.mlp.fc1, normed(layer.layernorm_after, parts))
+        whole = inner.sum(1)
+        inner = inner * (torch.nn.functional.gelu(whole) / whole)[:, None]
+        parts = parts + linear(layer.mlp.fc2, inner)
+    found = linear(model.classifier, normed(vit.layernorm, parts)[:1])[0, :, target]
+    return found[:-1], found[-1]
+
+
+def test_parts_that_are_carried_forward_equal_those_of_a_loop() -> None:
+    """Biases are a source of their own, so that nothing is shared out."""
+    model = copy.deepcopy(classifier("vit", large=True).model)
+    clf = wl.load(model, prepare)
+    shown = picture(28, 28, seed=5)
+    found = wl.explain(clf, shown, method="decompx", target=1, unit="patch", bias="token", progress=False)
+    assert isinstance(found, wl.Explanation)
+    with torch.no_grad():
+        parts, biases = frozen_parts(model, prepare(Pillow.fromarray(shown.array))[None], 1)
+        logit = model(prepare(Pillow.fromarray(shown.array))[None]).logits[0, 1]
+    assert float(parts.sum() + biases) == pytest.approx(float(logit), rel=1e-5)
+    tokens = parts[1:].reshape(4, 4)  # without [CLS]
+    expected = tokens.repeat_interleave(7, 0).repeat_interleave(7, 1) / 49
+    patches = expected.reshape(14, 2, 14, 2).sum((1, 3)).ravel()
+    np.testing.assert_allclose(found.scores[0], patches, rtol=1e-3, atol=1e-5 * float(patches.abs().max()))
+    assert found.scores.sum() == pytest.approx(float(parts[1:].sum()), rel=1e-4)
 
 
 def test_a_convolutional_network_is_told_what_else_works() -> None:

@@ -76,21 +76,22 @@ class Decomposition:
     def _first(self, block: IndependentBlock, layer: Layer, rows: Tensor) -> Tensor:
         """Return the parts behind the first attention and its residual: sources are the states that enter it.
 
-        Up to here nothing mixes, so that what a state makes of itself is its own, its values' bias included, unless
-        biases are a token. No model on record has a norm before its first attention.
+        Up to here nothing mixes, so that what a state makes of itself is its own, the shift of a norm and its values'
+        bias included, unless biases are a token: what enters the layer alike everywhere is then a source, too.
         """
         size, width = layer.inputs.shape
-        common = block.bias if self.bias == "token" else None
-        sources = layer.inputs if common is None else layer.inputs - common
+        shared = self.bias == "token"
+        common = block.bias if shared and block.bias is not None else layer.inputs.new_zeros(width)
+        sources = layer.inputs - common
         parts = layer.inputs.new_zeros(len(rows), size + self.apart, width)
-        vectors = head_vectors(layer, sources, value_bias=self.bias != "token")
+        vectors = head_vectors(layer, _entering(layer, sources, shift=not shared), value_bias=not shared)
         for some in _blocks(len(rows), self.budget // (2 * parts[0].nbytes)):
             weights = layer.attention[:, rows[some]].permute(2, 1, 0)  # [size, rows, heads]
             parts[some, :size] = (weights @ vectors).transpose(0, 1)
         parts[torch.arange(len(rows), device=rows.device), rows] += sources[rows]
-        if common is not None:
-            # every row of attention sums to 1, so that it reads a constant as it is
-            parts[:, -1] += common + common @ layer.value.weight.T @ layer.output.weight.T
+        if shared:
+            constant = head_vectors(layer, _entering(layer, common.expand(size, -1), shift=True), value_bias=False)
+            parts[:, -1] += common + torch.einsum("hij,jhd->id", layer.attention[:, rows], constant)
         return parts
 
     def _first_bias(self, layer: Layer) -> Tensor | None:
@@ -169,6 +170,22 @@ class Decomposition:
         widest = max(step.weight.shape[0] for step in layer.mlp() if isinstance(step, Affine))
         row = parts.shape[1] * (2 * parts.shape[2] + widest) * parts.element_size()
         return _blocks(len(parts), self.budget // row)
+
+
+def _entering(layer: Layer, states: Tensor, *, shift: bool) -> Tensor:
+    """Return what enters attention of parts of each position's state, `[size, width]`: behind a norm, if there is one.
+
+    Args:
+        layer: The layer.
+        states: One part of each state.
+        shift: Whether the shift of the norm is theirs.
+    """
+    norm = layer.before_attention
+    if norm is None:
+        return states
+    found = states[:, None].clone()
+    _normalise(found, norm)
+    return found[:, 0] + norm.shift if shift and norm.shift is not None else found[:, 0]
 
 
 def _attention_bias(layer: Layer) -> Tensor | None:

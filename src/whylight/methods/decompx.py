@@ -79,7 +79,7 @@ def decompx(
         return Scores(trace.to_features(lengths[:, some]), signed=False)
     scores = parts[recorded.row, :, recorded.column] * recorded.sign[:, None]
     gap = (scores.double().sum(-1) - recorded.logits.double()).cpu().numpy()
-    return Scores(trace.to_features(scores[:, some]), gap=gap if depth == recorded.n_layers else None)
+    return Scores(trace.share_out(scores[:, some]), gap=gap if depth == recorded.n_layers else None)
 
 
 def _read_sources(how: Decomposition, recorded: Recorded, reading: HeadReading, depth: int) -> Tensor:

@@ -49,7 +49,8 @@ def decompx_linear(view: GradientView, *, source: Level = "embedding_output") ->
 def _check_held(linear: Linearisation) -> None:
     """Refuse a network that has something in it that was not held."""
     size = linear.shares.abs().sum(-1) + linear.rest.abs() + linear.scores.abs()
-    allowed = max(TOLERANCE, ROUNDING * torch.finfo(linear.shares.dtype).eps) * size.double().cpu().numpy()
+    coarsest = max(torch.finfo(one.dtype).eps for one in (linear.shares, linear.scores))
+    allowed = max(TOLERANCE, ROUNDING * coarsest) * size.double().cpu().numpy()
     worst = int(np.argmax(np.abs(linear.gap) - allowed))
     if abs(linear.gap[worst]) > allowed[worst]:
         raise IncompatibleError(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 from torch import Tensor
 
 from whylight.core.arrays import Floats, Ints
@@ -28,3 +29,13 @@ class Patches(Positions):
         if self.labels is None:
             raise TypeError("patches lie in a picture")
         return enlarged(scores[:, self.content].reshape(-1, self.rows, self.columns), self.labels)
+
+    def share_out(self, parts: Tensor) -> Floats:
+        """Share out the part of each patch among its pixels alike, so that what they add up to stays."""
+        if self.labels is None:
+            raise TypeError("patches lie in a picture")
+        height, width = self.labels.shape
+        down, across = (np.arange(size) * count // size for size, count in ((height, self.rows), (width, self.columns)))
+        patch = (down[:, None] * self.columns + across).ravel()
+        own = parts.detach().double()[:, self.content].cpu().numpy() / np.bincount(patch)
+        return np.stack([np.bincount(self.labels.ravel(), row[patch], int(self.labels.max()) + 1) for row in own])

@@ -41,6 +41,10 @@ class Positions:
         gathered = out.scatter_reduce(1, index, values, reduction, include_self=False)
         return gathered.cpu().numpy()
 
+    def share_out(self, parts: Tensor) -> Floats:
+        """Gather parts of a sum `[targets, positions]` into those of features `[targets, features]`."""
+        return self.to_features(parts)
+
 
 def pool(values: Tensor, how: Pooling) -> Tensor:
     """Reduce the embedding axis, `[..., dims]` to `[...]`; only `sum` keeps the sign."""

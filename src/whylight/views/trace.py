@@ -124,6 +124,10 @@ class TraceView(View):
         """Gather scores of positions `[targets, positions]` into scores of features `[targets, features]`."""
         return self.positions.to_features(scores)
 
+    def share_out(self, parts: Tensor) -> Floats:
+        """Gather what positions have of a sum `[targets, positions]` into what features have of it."""
+        return self.positions.share_out(parts)
+
 
 class LazyTraceView(TraceView):
     """The same, with a pass that is made when attention is first asked for.
