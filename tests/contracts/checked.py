@@ -28,16 +28,16 @@ EVERYWHERE = {
     "a_model_is_left_as_it_was_after_an_error_midway",
 }
 """Checks of what depends on an architecture as much as on a method."""
-OF_VIEWS = {"texts_of_every_shape_have_finite_scores"}
+OF_VIEWS = {"inputs_of_every_shape_have_finite_scores"}
 """Checks of what methods that look at a model in the same way have in common."""
 MOSTLY_OF_VIEWS = {
     "batches_do_not_matter",
     "half_precision_is_explained_as_it_is",
     "it_works_inside_inference_mode",
     "it_works_inside_no_grad",
-    "odd_texts_have_finite_scores",
+    "odd_inputs_have_finite_scores",
     "scores_of_every_kind_are_explained_or_refused_as_declared",
-    "texts_of_every_shape_have_finite_scores",
+    "inputs_of_every_shape_have_finite_scores",
     "the_same_call_gives_the_same_bytes",
     "training_mode_does_not_change_the_scores",
 }

@@ -101,11 +101,11 @@ def a_target_has_the_row_that_it_would_have_alone() -> None:
     changed(lambda game, scores: scores / game.n_targets)
 
 
-def odd_texts_have_finite_scores() -> None:
+def odd_inputs_have_finite_scores() -> None:
     changed(lambda game, scores: scores / (game.n_features != 28))  # as many as the text of markup has
 
 
-def texts_of_every_shape_have_finite_scores() -> None:
+def inputs_of_every_shape_have_finite_scores() -> None:
     changed(lambda game, scores: scores / (game.n_features != 90))  # as many as the long text has
 
 
@@ -186,8 +186,8 @@ ALONE = [
     the_seed_decides,
     batches_do_not_matter,
     a_target_has_the_row_that_it_would_have_alone,
-    texts_of_every_shape_have_finite_scores,
-    odd_texts_have_finite_scores,
+    inputs_of_every_shape_have_finite_scores,
+    odd_inputs_have_finite_scores,
     every_unit_is_explained,
     scores_of_every_kind_are_explained_or_refused_as_declared,
     complete_scores_state_the_gap_by_which_they_miss,

@@ -9,7 +9,7 @@ picture, and need not be written beside it. What people marked is in pixels of t
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, ClassVar
@@ -68,7 +68,7 @@ class Division:
 
     rows: int = 0
     columns: int = 0
-    regions: bytes = b""
+    regions: bytes = field(default=b"", repr=False)
 
     @classmethod
     def into_regions(cls, labels: Ints) -> "Division":
@@ -100,7 +100,7 @@ class Image:
     kind: ClassVar[str] = "image"
     place: ClassVar[type[Box]] = Box
 
-    pixels: bytes
+    pixels: bytes = field(repr=False)
     height: int
     width: int
     name: str = ""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -152,7 +152,7 @@ def an_untouched_input_has_the_predicted_scores(subject: ClassifierSubject) -> N
 
 def answers_are_those_of_a_plain_call(subject: ClassifierSubject) -> None:
     """Of the model itself, on what its own tokenizer returns; a text of several windows has none."""
-    own = hosted(subject.classifier)
+    own: Any = hosted(subject.classifier)
     keys = getattr(own, "keys", None)
     for example in subject.inputs:
         encoded = subject.encode(example)

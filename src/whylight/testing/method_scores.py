@@ -3,21 +3,16 @@
 import numpy as np
 
 from whylight.core.arrays import Floats
-from whylight.core.encoded import TEXT_UNITS
 from whylight.core.errors import IncompatibleError
 from whylight.core.labels import Target
-from whylight.core.text import Text
 from whylight.explaining.explain import explain
 from whylight.perturb.binding import bound
+from whylight.testing.inputs import as_input
 from whylight.testing.method_subject import MethodSubject
 from whylight.testing.running import promise
-from whylight.testing.texts import ODD, SHAPES, TEXT
 from whylight.testing.twins import hosted
-from whylight.views.classifier import Classifier, Request, game_of
+from whylight.views.classifier import Request, game_of
 
-SENTENCES = "Gripping films! The plot drags though."
-REPEATED = " ".join(["good plot but dull ending"] * 3)
-"""A text of which there are more coalitions than are drawn."""
 ROUNDING = 2e-5
 """Two scores are the same if they differ by this share of the largest."""
 
@@ -37,8 +32,9 @@ def scores_have_a_row_per_target_and_a_column_per_feature(subject: MethodSubject
 
 
 def something_is_scored(subject: MethodSubject) -> None:
-    """Scores of an ordinary text are not all zero."""
-    promise(np.any(subject.explanation.scores), f"some word of {TEXT!r} must get a score other than 0; all are 0.")
+    """Scores of an ordinary input are not all zero."""
+    found = np.any(subject.explanation.scores)
+    promise(found, f"some feature of {subject.inputs.ordinary!r} must get a score other than 0; all are 0.")
 
 
 def unsigned_scores_are_not_negative(subject: MethodSubject) -> None:
@@ -58,7 +54,7 @@ def rows_of_targets_differ(subject: MethodSubject) -> None:
 
 def the_same_call_gives_the_same_bytes(subject: MethodSubject) -> None:
     """Whoever draws takes a seed, and makes a generator of its own."""
-    again = subject.explain(TEXT, target="all")
+    again = subject.explain(subject.inputs.ordinary, target="all")
     same = again.scores.tobytes() == subject.explanation.scores.tobytes()
     apart = float(np.abs(again.scores - subject.explanation.scores).max())
     promise(same, f"the same call must give the same bytes; scores differ by {apart:g}.")
@@ -66,7 +62,9 @@ def the_same_call_gives_the_same_bytes(subject: MethodSubject) -> None:
 
 def the_seed_decides(subject: MethodSubject) -> None:
     """Another seed gives other numbers, and the same seed the same."""
-    one, again, other = (subject.explain(REPEATED, target=0, seed=seed).scores.tobytes() for seed in (1, 1, 2))
+    one, again, other = (
+        subject.explain(subject.inputs.repeated, target=0, seed=seed).scores.tobytes() for seed in (1, 1, 2)
+    )
     promise(one == again, "the same seed must give the same scores.")
     promise(one != other, "another seed must give other scores; seeds 1 and 2 give the same.")
 
@@ -76,7 +74,7 @@ def batches_do_not_matter(subject: MethodSubject) -> None:
     engine = hosted(subject.classifier).engine
     before, engine.budget = engine.budget, 1
     try:
-        one_by_one = subject.explain(TEXT, target="all")
+        one_by_one = subject.explain(subject.inputs.ordinary, target="all")
     finally:
         engine.budget = before
     apart = float(np.abs(one_by_one.scores - subject.explanation.scores).max())
@@ -90,29 +88,29 @@ def a_target_has_the_row_that_it_would_have_alone(subject: MethodSubject) -> Non
         promise(not subject.spec.facts["complete"], "a method that never looks at the model cannot be complete.")
         return
     for target in subject.explanation.targets:
-        alone = subject.explain(TEXT, target=target.index).scores[0]
+        alone = subject.explain(subject.inputs.ordinary, target=target.index).scores[0]
         apart = float(np.abs(subject.explanation.row(target) - alone).max())
         size = float(np.abs(alone).max())
         close = apart <= ROUNDING * size
         promise(close, f"label {target.index} must have the scores that it has alone; they differ by {apart:g}.")
 
 
-def texts_of_every_shape_have_finite_scores(subject: MethodSubject) -> None:
-    """One feature, one without a token, two texts, several windows."""
-    for name in SHAPES:
-        _odd_text_is_finite(subject, name)
+def inputs_of_every_shape_have_finite_scores(subject: MethodSubject) -> None:
+    """One feature, one without a token, two texts, several windows; pictures with a ramp or a gap."""
+    for name, given in subject.inputs.shapes.items():
+        _is_finite(subject, name, given)
 
 
-def odd_texts_have_finite_scores(subject: MethodSubject) -> None:
-    """Emoji, control characters, markup, special tokens that a user typed, and more."""
-    for name in set(ODD) - set(SHAPES):
-        _odd_text_is_finite(subject, name)
+def odd_inputs_have_finite_scores(subject: MethodSubject) -> None:
+    """Emoji, control characters, markup, special tokens that a user typed; pictures of one colour."""
+    for name, given in subject.inputs.odd.items():
+        _is_finite(subject, name, given)
 
 
 def every_unit_is_explained(subject: MethodSubject) -> None:
-    """Words, tokens and sentences."""
-    for unit in TEXT_UNITS:
-        found = subject.explain(SENTENCES, unit=unit, target=0)
+    """Words, tokens and sentences; pixels and patches."""
+    for unit in subject.inputs.units:
+        found = subject.explain(subject.inputs.several, unit=unit, target=0)
         promise(found.provenance.unit == unit, f"the receipt must say that features are {unit}s.")
         promise(np.isfinite(found.scores).all(), f"scores of {unit}s must be finite numbers.")
 
@@ -124,7 +122,7 @@ def scores_of_every_kind_are_explained_or_refused_as_declared(subject: MethodSub
         if declared and space not in declared:
             promise(_refused(subject, space), f"the method declares {declared}, so '{space}' must be refused.")
         else:
-            found = subject.explain(TEXT, score=space, target=0)
+            found = subject.explain(subject.inputs.ordinary, score=space, target=0)
             promise(np.isfinite(found.scores).all(), f"scores of '{space}' must be finite numbers.")
 
 
@@ -139,10 +137,10 @@ def complete_scores_state_the_gap_by_which_they_miss(subject: MethodSubject) -> 
         promise(small.all(), f"parts of the logit must add up to it; they miss it by {np.abs(gap).max():g}.")
         return
     nothing = str(found.provenance.settings.get("baseline", subject.classifier.removers[0]))
-    expected = _difference(subject.classifier, nothing)
+    expected = _difference(subject, nothing)
     apart = float(np.abs(found.scores.sum(axis=1) - gap - expected).max())
     close = apart <= ROUNDING * max(1.0, float(np.abs(expected).max()))
-    promise(close, f"scores minus gap must sum to score(text) - score({nothing} of it); they miss it by {apart:g}.")
+    promise(close, f"scores minus gap must sum to score(input) - score({nothing} of it); they miss it by {apart:g}.")
 
 
 def no_gap_is_stated_where_none_is_promised(subject: MethodSubject) -> None:
@@ -151,24 +149,25 @@ def no_gap_is_stated_where_none_is_promised(subject: MethodSubject) -> None:
     promise(gap is None, f"the method does not declare complete=True, so that it must state no gap; it states {gap}.")
 
 
-def _odd_text_is_finite(subject: MethodSubject, name: str) -> None:
-    found = subject.explain(ODD[name], target=0)
-    promise(np.isfinite(found.scores).all(), f"scores of {ODD[name]!r} ({name}) must be finite numbers.")
+def _is_finite(subject: MethodSubject, name: str, given: object) -> None:
+    found = subject.explain(given, target=0)
+    promise(np.isfinite(found.scores).all(), f"scores of {given!r} ({name}) must be finite numbers.")
     rows = found.scores.shape
-    promise(rows == (1, len(found.places)), f"{ODD[name]!r} has {len(found.places)} features, and scores {rows}.")
+    promise(rows == (1, len(found.places)), f"{given!r} has {len(found.places)} features, and scores {rows}.")
 
 
 def _refused(subject: MethodSubject, space: str) -> bool:
     try:
-        explain(subject.classifier, TEXT, method=subject.spec.name, score=space, progress=False)
+        explain(subject.classifier, subject.inputs.ordinary, method=subject.spec.name, score=space, progress=False)
     except IncompatibleError:
         return True
     return False
 
 
-def _difference(classifier: Classifier, nothing: str) -> Floats:
-    """Return how far the scores of all labels fall if all words of the text are removed, `[labels]`."""
-    encoded = classifier.encode(Text(TEXT), unit="word", long="window")
+def _difference(subject: MethodSubject, nothing: str) -> Floats:
+    """Return how far the scores of all labels fall if all features of the ordinary input are removed, `[labels]`."""
+    classifier = subject.classifier
+    encoded = classifier.encode(as_input(subject.inputs.ordinary), unit=subject.inputs.units[0], long="window")
     targets = tuple(Target(i, name) for i, name in enumerate(classifier.labels.names))
     game = game_of(classifier, encoded, Request(targets, classifier.score_spaces[0], removal=bound(nothing)))
     return game.full - game.empty

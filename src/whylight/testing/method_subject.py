@@ -10,9 +10,9 @@ from whylight.core.explanation import Explanation
 from whylight.core.registry import Spec
 from whylight.explaining.compatible import obstacle
 from whylight.explaining.explain import explain
+from whylight.testing.inputs import Inputs, inputs_for
 from whylight.testing.running import promise
 from whylight.testing.snapshot import changed_parts, snapshot
-from whylight.testing.texts import TEXT
 from whylight.testing.tiny import tiny_classifier
 from whylight.testing.twins import hosted, in_training
 from whylight.views.classifier import Classifier
@@ -45,9 +45,14 @@ class MethodSubject:
         return tiny_classifier() if self.given is None else self.given
 
     @cached_property
+    def inputs(self) -> Inputs:
+        """What the classifier is asked about."""
+        return inputs_for(self.classifier)
+
+    @cached_property
     def explanation(self) -> Explanation:
-        """How it explains all labels of the ordinary text."""
-        return self.explain(TEXT, target="all")
+        """How it explains all labels of the ordinary input."""
+        return self.explain(self.inputs.ordinary, target="all")
 
     @cached_property
     def in_training(self) -> tuple[Explanation, list[str]]:
@@ -55,7 +60,7 @@ class MethodSubject:
         twin = in_training(hosted(self.classifier))
         self.require_that_it_works(twin)
         before = snapshot(twin.model)
-        found = self.explain(TEXT, classifier=twin, target="all")
+        found = self.explain(self.inputs.ordinary, classifier=twin, target="all")
         return found, changed_parts(before, snapshot(twin.model))
 
     @property

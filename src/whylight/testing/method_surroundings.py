@@ -1,5 +1,6 @@
 """What a method promises of the model and of the process around it: they are, and are left, as they were."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -8,11 +9,12 @@ import numpy as np
 import torch
 
 from whylight.core.explanation import Explanation
+from whylight.explaining.case import open_case
 from whylight.explaining.explain import explain
+from whylight.testing.inputs import as_input
 from whylight.testing.method_subject import MethodSubject
 from whylight.testing.running import promise
 from whylight.testing.snapshot import changed_parts, snapshot
-from whylight.testing.texts import TEXT
 from whylight.testing.twins import Hosted, hosted, in_half_precision, in_training, last_called
 
 
@@ -23,9 +25,10 @@ class MidwayError(RuntimeError):
 def half_precision_is_explained_as_it_is(subject: MethodSubject) -> None:
     """A model in bfloat16 stays one."""
     twin = in_half_precision(hosted(subject.classifier))
-    found = subject.explain(TEXT, classifier=twin, target=0)
+    found = subject.explain(subject.inputs.ordinary, classifier=twin, target=0)
     promise(np.isfinite(found.scores).all(), "scores of a model in half precision must be finite numbers.")
-    promise(twin.model.dtype == torch.bfloat16, f"the model must stay in bfloat16; it is in {twin.model.dtype}.")
+    dtype = next(twin.model.parameters()).dtype
+    promise(dtype == torch.bfloat16, f"the model must stay in bfloat16; it is in {dtype}.")
 
 
 def a_model_in_training_is_left_as_it_was(subject: MethodSubject) -> None:
@@ -43,13 +46,15 @@ def training_mode_does_not_change_the_scores(subject: MethodSubject) -> None:
 def a_model_is_left_as_it_was_after_an_error_midway(subject: MethodSubject) -> None:
     """An error in the model's own code, after the prediction, is handed on and leaves nothing behind."""
     twin = in_training(hosted(subject.classifier))
-    subject.explain(TEXT, classifier=twin, target=0)  # what works is tried before, and not while it fails
+    subject.explain(
+        subject.inputs.ordinary, classifier=twin, target=0
+    )  # what works is tried before, and not while it fails
     settings: dict[str, Any] = {**subject.settings_for(twin)}
     before = snapshot(twin.model)
     raised = False
-    with _failing(twin):
+    with _failing(twin, subject.inputs.ordinary):
         try:
-            explain(twin, TEXT, method=subject.spec.name, target="all", progress=False, **settings)
+            explain(twin, subject.inputs.ordinary, method=subject.spec.name, target="all", progress=False, **settings)
         except MidwayError:
             raised = True
     promise(raised == subject.asks, "an error in the model's own code must be handed on as it is; it was not.")
@@ -60,7 +65,7 @@ def a_model_is_left_as_it_was_after_an_error_midway(subject: MethodSubject) -> N
 def it_works_inside_inference_mode(subject: MethodSubject) -> None:
     """Whatever mode the caller's code is in, it gets the same scores and keeps its mode."""
     with torch.inference_mode():
-        inside = subject.explain(TEXT, target="all")
+        inside = subject.explain(subject.inputs.ordinary, target="all")
         promise(torch.is_inference_mode_enabled(), "torch.inference_mode() must still be on after explaining.")
     _same_bytes(subject, inside, "scores must not depend on torch.inference_mode(); they differ.")
 
@@ -68,7 +73,7 @@ def it_works_inside_inference_mode(subject: MethodSubject) -> None:
 def it_works_inside_no_grad(subject: MethodSubject) -> None:
     """As above."""
     with torch.no_grad():
-        inside = subject.explain(TEXT, target="all")
+        inside = subject.explain(subject.inputs.ordinary, target="all")
         promise(not torch.is_grad_enabled(), "torch.no_grad() must still be on after explaining.")
     _same_bytes(subject, inside, "scores must not depend on torch.no_grad(); they differ.")
 
@@ -78,19 +83,22 @@ def _same_bytes(subject: MethodSubject, found: Explanation, sentence: str) -> No
 
 
 @contextmanager
-def _failing(classifier: Hosted) -> Iterator[None]:
-    """Let the last linear layer raise at its second call; the first one is the prediction."""
-    layer: Any = last_called(classifier, TEXT)
+def _failing(classifier: Hosted, given: Any) -> Iterator[None]:  # noqa: ANN401  any kind of input
+    """Let the last linear layer raise at the first call behind those that the prediction takes."""
+    layer: Any = last_called(classifier, given)
     own, forward, calls = vars(layer).get("forward"), layer.forward, [0]
+    allowed = math.inf
 
     def fail(*args: Any, **options: Any) -> Any:  # noqa: ANN401  as the layer has it
         calls[0] += 1
-        if calls[0] > 1:
+        if calls[0] > allowed:
             raise MidwayError("in the middle of it")
         return forward(*args, **options)
 
     layer.forward = fail
     try:
+        open_case(classifier, as_input(given))
+        allowed, calls[0] = calls[0], 0
         yield
     finally:
         if own is None:

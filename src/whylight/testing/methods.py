@@ -23,7 +23,8 @@ def check_method(
 
     Args:
         method: Its name, or the function that is decorated with `@method`.
-        classifier: What it is to explain: any classifier of texts. By default a tiny transformer with three labels.
+        classifier: What it is to explain: any classifier of texts or pictures. By default a tiny transformer with three
+            labels.
         settings: Settings to run it with, e.g. fewer samples than its default; a function from a classifier to them for
             a method that is fitted to one, because copies of the classifier are explained too.
 
@@ -72,8 +73,8 @@ METHOD_CHECKS: tuple[Check[MethodSubject], ...] = (
     Check(scores.the_seed_decides, lambda one: "seed" in one.spec.settings),
     Check(scores.batches_do_not_matter, _on_a_model),
     Check(scores.a_target_has_the_row_that_it_would_have_alone),
-    Check(scores.texts_of_every_shape_have_finite_scores),
-    Check(scores.odd_texts_have_finite_scores),
+    Check(scores.inputs_of_every_shape_have_finite_scores),
+    Check(scores.odd_inputs_have_finite_scores),
     Check(scores.every_unit_is_explained),
     Check(scores.scores_of_every_kind_are_explained_or_refused_as_declared),
     Check(scores.complete_scores_state_the_gap_by_which_they_miss, _declares_completeness),

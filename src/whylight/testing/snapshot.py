@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 import torch
+from transformers import PreTrainedConfig
 
 
-def snapshot(model: Any) -> dict[str, Any]:  # noqa: ANN401  any transformers model
+def snapshot(model: Any) -> dict[str, Any]:  # noqa: ANN401  any torch module
     """Return what there is to compare: weights, flags, hooks, configuration, modes and random generators."""
     weights = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
-        weights.update(name.encode() + tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        weights.update(
+            name.encode() + tensor.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy().tobytes()
+        )
     return {
         "weights": weights.hexdigest(),
         "parameters": [(n, p.requires_grad, p.grad is None) for n, p in model.named_parameters()],
@@ -24,9 +27,7 @@ def snapshot(model: Any) -> dict[str, Any]:  # noqa: ANN401  any transformers mo
             if table.endswith(("_hooks", "_hooks_with_kwargs", "_hooks_always_called"))
         ],
         "attributes": [(n, sorted(vars(m))) for n, m in model.named_modules()],
-        "attention": model.config._attn_implementation,  # noqa: SLF001  where transformers keeps it
-        "pad": model.config.pad_token_id,
-        "config": model.config.to_json_string(use_diff=False),
+        **_settings(getattr(model, "config", None)),
         **_process(),
     }
 
@@ -34,6 +35,16 @@ def snapshot(model: Any) -> dict[str, Any]:  # noqa: ANN401  any transformers mo
 def changed_parts(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """Name what differs between two snapshots."""
     return [name for name in before if before[name] != after[name]]
+
+
+def _settings(config: Any) -> dict[str, Any]:  # noqa: ANN401  of transformers, or of nobody
+    if not isinstance(config, PreTrainedConfig):
+        return {}
+    return {
+        "attention": config._attn_implementation,  # noqa: SLF001  where transformers keeps it
+        "pad": getattr(config, "pad_token_id", None),
+        "config": config.to_json_string(use_diff=False),
+    }
 
 
 def _process() -> dict[str, Any]:

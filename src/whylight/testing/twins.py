@@ -8,7 +8,9 @@ from typing import Any, Protocol, TypeGuard
 import torch
 from torch import nn
 
+from whylight.models.images import ImageClassifier
 from whylight.models.load import load
+from whylight.models.unchanged import unchanged
 from whylight.views.classifier import Classifier
 
 
@@ -16,19 +18,18 @@ class Hosted(Classifier, Hashable, Protocol):
     """A classifier whose model runs in this process.
 
     Attributes:
-        model: The transformers model.
-        tokenizer: Its tokenizer.
+        model: The network.
         engine: What puts its rows into batches.
     """
 
     model: Any
-    tokenizer: Any
     engine: Any
 
 
 def is_hosted(classifier: Classifier | None) -> TypeGuard[Hosted]:
     """Say whether the model of a classifier can be looked at."""
-    return all(hasattr(classifier, name) for name in ("model", "tokenizer", "engine"))
+    reads = isinstance(classifier, ImageClassifier) or hasattr(classifier, "tokenizer")
+    return reads and all(hasattr(classifier, name) for name in ("model", "engine"))
 
 
 def hosted(classifier: Classifier) -> Hosted:
@@ -45,7 +46,8 @@ def in_training(classifier: Hosted) -> Hosted:
     modules = list(model.modules())
     modules[len(modules) // 2].eval()
     next(iter(model.parameters())).requires_grad_(requires_grad=False)
-    model.get_input_embeddings().register_forward_hook(lambda _module, _args, _output: None)
+    leaves = [module for module in modules if not [*module.children()]]
+    leaves[0].register_forward_hook(lambda _module, _args, _output: None)
     modules[-1].register_forward_pre_hook(lambda _module, _args: None)
     return _twin(classifier, model)
 
@@ -56,19 +58,31 @@ def in_half_precision(classifier: Hosted) -> Hosted:
     return _twin(classifier, copy.deepcopy(classifier.model).to(torch.bfloat16))
 
 
-def last_called(classifier: Hosted, text: str) -> nn.Module:
-    """Return the linear layer that is called last when a text is classified."""
+def last_called(classifier: Hosted, given: Any) -> nn.Module:  # noqa: ANN401  any kind of input
+    """Return the linear layer that is called last when an input is classified."""
     called: list[nn.Module] = []
     layers = [module for module in classifier.model.modules() if isinstance(module, nn.Linear)]
     handles = [layer.register_forward_hook(lambda module, _args, _output: called.append(module)) for layer in layers]
     try:
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):  # a model in training draws its dropout
-            classifier.model(**classifier.tokenizer(text, return_tensors="pt").to(classifier.model.device))
+        with torch.no_grad(), unchanged(classifier.model):  # a model in training draws dropout and counts its batches
+            _call(classifier, given)
     finally:
         for handle in handles:
             handle.remove()
     return called[-1]
 
 
-def _twin(classifier: Hosted, model: Any) -> Hosted:  # noqa: ANN401  a transformers model
+def _call(classifier: Any, given: Any) -> None:  # noqa: ANN401  one of `Hosted`, and an input that it reads
+    """Run an input through a model as a user would."""
+    if isinstance(classifier, ImageClassifier):
+        inputs = torch.as_tensor(classifier.preparation.numbers(given.array), device=classifier.device)
+        classifier.answer(inputs[None])
+    else:
+        classifier.model(**classifier.tokenizer(given, return_tensors="pt").to(classifier.model.device))
+
+
+def _twin(classifier: Any, model: Any) -> Hosted:  # noqa: ANN401  one of `Hosted`, and a copy of its network
+    if isinstance(classifier, ImageClassifier):
+        own = ImageClassifier(model, classifier.preparation, labels=classifier.labels, identity=classifier.identity)
+        return hosted(own)
     return hosted(load(model, classifier.tokenizer, labels=classifier.labels.names))
