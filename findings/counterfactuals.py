@@ -59,11 +59,7 @@ LOO, IM, LIME = tuple(METHODS)[:4], tuple(METHODS)[4:6], tuple(METHODS)[6:]
 KINDS = {"larger": (LOO[0], *IM), "occlusion": (*LOO, IM[0]), "lime": LIME}
 REMOVED_BY = {"deleted": "delete", "infilled": OTHERS, "infilled by the larger model": LARGER_OTHERS}
 MEASURED = {kind: tuple(REMOVED_BY)[: 3 if kind == "larger" else 2] for kind in KINDS}
-PAIRS = (
-    ("IM", "LOO, deleted"),
-    ("IM, larger model", "LOO, deleted"),
-    ("LIME, infilled", "LIME"),
-)
+PAIRS = (*(("IM", name) for name in LOO), ("IM, larger model", "LOO, deleted"), ("LIME, infilled", "LIME"))
 SETTINGS: Mapping[str, object] = {
     f"{AREA}.until": 0.2,
     f"{AREA}.published": True,
@@ -134,7 +130,7 @@ def _deletion(found: Mapping[str, Evaluation], kind: str) -> dict[str, Table]:
         [f"{first} - {second}"]
         + [_compared(_rows(*every[first], AREA, remover), _rows(*every[second], AREA, remover)) for remover in removers]
         for first, second in PAIRS
-        if first in found
+        if {first, second} <= found.keys()
     ]
     heads = [f"words {name} ↓" for name in MEASURED[kind]]
     return {
@@ -158,7 +154,7 @@ def _agreement(found: Mapping[str, Evaluation]) -> dict[str, Table]:
         [f"{first} - {second}"]
         + [_compared(_rows(*every[first], metric), _rows(*every[second], metric)) for metric in PLAUSIBLE]
         for first, second in PAIRS
-        if first in found
+        if {first, second} <= found.keys()
     ]
     return {
         "agreement": Table(["method", *PLAUSIBLE], means),
