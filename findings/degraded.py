@@ -16,6 +16,7 @@ from pathlib import Path
 import minilm
 import numpy as np
 from document import WORK, Table, put, told
+from processes import in_processes
 from scipy.stats import spearmanr
 
 import whylight as wl
@@ -53,9 +54,20 @@ def degraded(game: Game, *, level: float = 0.0, seed: int = 0) -> Floats:
 def main() -> None:
     """Measure, retrain, and put the table into the document."""
     trees = Path(sys.argv[1]) / "sst_trees"
-    data, dev = (wl.dataset(f"sst:{trees}", split=split) for split in ("train", "dev"))
-    data = data.without(dev)
+    list(in_processes(_half, [(trees, True), (trees, False)]))
+    data, dev = _data(trees)
     put("degraded", {"metrics": _table(_measured(data, dev), _retrained(data, dev))})
+
+
+def _half(task: tuple[Path, bool]) -> None:
+    """Measure or retrain; both are kept."""
+    trees, retrain = task
+    (_retrained if retrain else _measured)(*_data(trees))
+
+
+def _data(trees: Path) -> tuple[Dataset, Dataset]:
+    data, dev = (wl.dataset(f"sst:{trees}", split=split) for split in ("train", "dev"))
+    return data.without(dev), dev
 
 
 def _name(level: str, seed: int) -> str:
@@ -87,6 +99,7 @@ def _retrained(data: Dataset, dev: Dataset) -> Roar:
         shares=[SHARE],
         seeds=[0],
         learning_rate=5e-5,
+        precision="bfloat16",
         out=WORK / "degraded" / "roar",
     )
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import minilm
-import torch
 from document import WORK, Table, put
 from processes import JOBS, in_processes
 
@@ -24,6 +23,7 @@ import whylight as wl
 from whylight.core.identity import RECEIPT
 from whylight.data.dataset import Dataset
 from whylight.explaining.options import Options
+from whylight.models.bundled_start import BUNDLED_NAME
 from whylight.store.tables import RANDOM
 from whylight.study.removed import removable
 from whylight.study.retrained import UNTOUCHED, Roar, RoarComparison, SeedMean
@@ -82,7 +82,9 @@ class Study:
         """Explain all sentences, for every study of these methods."""
         for name, one in zip(("train", "dev"), self.data(), strict=True):
             out = self.shared / "explained" / name
-            wl.evaluate(wl.load(), removable(one), methods=METHODS[self.kind], metrics=(), options=ASKED, out=out)
+            wl.run_corpus(
+                BUNDLED_NAME, removable(one), methods=METHODS[self.kind], options=ASKED, out=out, workers=JOBS
+            )
 
     def done(self) -> Roar:
         """Run it; what was done before is read."""
@@ -113,7 +115,6 @@ def main() -> None:
     every = [("delete", 0.2), ("infill[mode=top1]", 0.2)]
     every += [("delete", 0.1), ("delete", 0.3)] if kind == "occlusion" else []
     studies = [Study(path, kind, remover, share, *size) for remover, share in every]
-    torch.set_num_threads(JOBS)
     studies[0].explain()
     found = dict(zip(studies, in_processes(Study.done, studies), strict=True))
     tables = {"accuracies": _accuracies(found), "comparisons": _comparisons(found)}

@@ -162,13 +162,11 @@ def verify(  # noqa: PLR0913  one parameter an option
     """
     from dataclasses import replace  # noqa: PLC0415
 
-    from whylight.models.bundled_start import is_bundled  # noqa: PLC0415
     from whylight.models.load import load  # noqa: PLC0415  torch loads only when it is needed
     from whylight.run.verifying import source_of, verify as look  # noqa: PLC0415
 
     def opening(name: str) -> Any:  # noqa: ANN401  a classifier
-        chosen = model or (None if is_bundled(name) else name)
-        return load(chosen, prompt=prompt, device=device)
+        return load(model or name, prompt=prompt, device=device)
 
     source = None if data is None else replace(source_of(folder), spec=data)
     found = look(folder, opening, rows=rows, seed=seed, data=source)

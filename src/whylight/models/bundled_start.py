@@ -2,7 +2,8 @@
 
 The classifier is 4 layers of all-MiniLM-L6-v2, trained on the sentences and phrases of the training trees of SST; its
 epoch was chosen on SST dev. SST-2 is made of the same trees, and SST of the sentences of Rotten Tomatoes
-(`rt_polarity`). The masked language model is 4 layers of the same, trained on film reviews.
+(`rt_polarity`). The masked language model is 4 layers of the same, trained on film reviews. The coder gives generated
+discharge notes their diagnosis codes; it has seen nothing else.
 """
 
 from pathlib import Path
@@ -11,6 +12,10 @@ from whylight.core.errors import SettingError
 
 BUNDLED = Path(__file__).parent / "bundled" / "sentiment"
 BUNDLED_NAME = "whylight/sentiment"
+CODER = BUNDLED.with_name("coder")
+CODER_NAME = "whylight/coder"
+CLASSIFIERS = {BUNDLED_NAME: BUNDLED, CODER_NAME: CODER}
+"""Where classifiers lie that the package brings."""
 MASKED = BUNDLED.with_name("mlm")
 MASKED_NAME = "whylight/mlm"
 """The bundled masked language model."""
@@ -23,8 +28,18 @@ SENTENCES = frozenset({"rt_polarity", "rotten_tomatoes"})
 """Data sets that hold the sentences of SST, in splits of their own."""
 
 
+def named_folder(model: object) -> str:
+    """Return where a model lies: the folder of a bundled one, by its name or none, else what the user named."""
+    return str(CLASSIFIERS.get(BUNDLED_NAME if model is None else str(model), model))
+
+
+def public_name(path: str) -> str:
+    """Return what a model is called wherever the package is installed: a bundled one by its name."""
+    return next((name for name, folder in CLASSIFIERS.items() if path == str(folder)), path)
+
+
 def is_bundled(model: object) -> bool:
-    """Say whether a name, or none, stands for the bundled model."""
+    """Say whether a name, or none, stands for the bundled classifier of sentiment."""
     return model is None or str(model) in (BUNDLED_NAME, str(BUNDLED))
 
 

@@ -18,7 +18,7 @@ from whylight.models import endpoint as endpoints, promises
 from whylight.models.accelerated import AcceleratedNetwork
 from whylight.models.adapters import is_adapted, is_adapter, merged_copy, read_adapter
 from whylight.models.asked import Asked
-from whylight.models.bundled_start import BUNDLED, BUNDLED_NAME
+from whylight.models.bundled_start import named_folder, public_name
 from whylight.models.callable import CallableClassifier, TextFunction
 from whylight.models.chunked import ChunkedClassifier
 from whylight.models.devices import AUTO, CPU, check_placed, chosen_device, move
@@ -164,12 +164,10 @@ def is_path(model: object, _tokenizer: Tokenizer, _asked: Asked) -> bool:
 def load_path(model: str | Path | None, tokenizer: Tokenizer, asked: Asked) -> OfTokens:
     """Load what lies in a folder or on the hub, or the bundled model."""
     asked.refuse_name()
-    bundled = model in (None, BUNDLED_NAME)
-    path, place = str(BUNDLED) if bundled else str(model), chosen_device(asked.device or CPU)
+    path, place = named_folder(model), chosen_device(asked.device or CPU)
     loaded, its_tokenizer = _read_either(path, allow_pickle=asked.allow_pickle)
     move(loaded, place)
-    name = BUNDLED_NAME if path == str(BUNDLED) else path
-    return _transformer(loaded, tokenizer or its_tokenizer, asked, identity=name)
+    return _transformer(loaded, tokenizer or its_tokenizer, asked, identity=public_name(path))
 
 
 def _given(model: Any, tokenizer: Tokenizer) -> tuple[Any, str]:  # noqa: ANN401  transformers' or peft's own

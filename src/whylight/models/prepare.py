@@ -14,7 +14,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from whylight.core.errors import ModelError, WhylightError
 from whylight.models import networks
-from whylight.models.bundled_start import BUNDLED, is_bundled, is_bundled_encoder
+from whylight.models.bundled_start import BUNDLED, is_bundled_encoder, named_folder
 from whylight.models.folder import DESCRIPTIONS, cannot_load, check_folder, existing, is_failure
 from whylight.models.networks import PlmCaForSequenceClassification
 from whylight.models.promises import model_limit
@@ -65,7 +65,7 @@ def prepare(  # noqa: PLR0913  every argument but one is named
         max_tokens: Read at most this many.
     """
     headless = is_bundled_encoder(model)
-    path = str(BUNDLED) if headless or is_bundled(model) else str(model)
+    path = str(BUNDLED) if headless else named_folder(model)
     folder = existing(path)
     if folder is not None:
         check_folder(folder, allow_pickle=False, any_task=True)
