@@ -60,11 +60,11 @@ def measure(folder: Path, data: Data, *, texts: int, tuning: int, thorough: bool
     plain = wl.evaluate(clf, test, metrics=metrics, out=runs / "plain", **asked)
     probabilities, threshold = _probabilities(folder, clf, data["test"]), clf.labels.threshold
     figures = multi_label(probabilities, marks(data["test"]), threshold=threshold).values
-    found = Measured(figures, probabilities >= threshold, _values(plain.scores), {})
+    found = Measured(figures, probabilities >= threshold, values_of(plain.scores), {})
     if not thorough:
         return found
     cleaned = wl.evaluate(clf, test, metrics=PLAUSIBLE, zero_non_alphanumeric=True, out=runs / "cleaned", **asked)
-    return replace(found, cleaned=_values(cleaned.scores))
+    return replace(found, cleaned=values_of(cleaned.scores))
 
 
 def word_baseline(data: Data) -> tuple[dict[str, float], Marks]:
@@ -149,7 +149,8 @@ def marks(data: Dataset) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.asarray([[float(name in record.labels) for name in data.label_names] for record in data])
 
 
-def _values(rows: list[Row]) -> Values:
+def values_of(rows: list[Row]) -> Values:
+    """Return the values of each method and metric, text by text."""
     each: dict[tuple[str, str], dict[str, list[float]]] = {}
     for row in rows:
         if row["value"] is not None and np.isfinite(row["value"]):

@@ -101,7 +101,7 @@ def _recipe(objectives: list[str], *, combine: Any, seed: int, **bounds: float) 
 def _bound(guide: str, data: Data) -> dict[str, float]:
     """Train on the guiding term alone, and take the proposed bounds."""
     recipe = _recipe([f"rationale_{guide}"], combine="alone", seed=0)
-    found = train(_start(), data.train, data.dev, recipe, out=WORK / "regularisation" / f"alone-{guide}")
+    found = train(start(), data.train, data.dev, recipe, out=WORK / "regularisation" / f"alone-{guide}")
     return dict(found.receipt["bounds"])
 
 
@@ -132,7 +132,7 @@ def _measured(
 
     def measure() -> dict[str, float]:
         try:
-            train(_start(), data.train, data.dev, recipe, out=folder)
+            train(start(), data.train, data.dev, recipe, out=folder)
         except UnmetError:
             return _tested(folder / "unmet", data)
         return _tested(folder, data)
@@ -146,7 +146,7 @@ def _guided(folder: Path) -> dict[str, float]:
     return {LOSS: sum(value for name, value in figures.items() if name.startswith("term_rationale"))}
 
 
-def _start() -> Path:
+def start() -> Path:
     """Return the bundled encoder under other label names, so that its head is drawn anew."""
     from whylight.models.bundled_start import BUNDLED  # noqa: PLC0415
 
