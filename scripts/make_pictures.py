@@ -18,10 +18,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
 from small_pictures import in_few_colours
 
 import whylight as wl
@@ -62,13 +58,10 @@ def explanation(out: Path) -> None:
 
 def labels(out: Path) -> None:
     """Write a letter with several codes, each with its evidence."""
-    train, test = wl.dataset("discharge:", split="train", size=1200), wl.dataset("discharge:", split="test", size=4)
-    gold = [[name in one.labels for name in train.label_names] for one in train]
-    linear = LogisticRegression(C=20, class_weight="balanced", solver="liblinear")
-    pipeline = make_pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), OneVsRestClassifier(linear))
-    pipeline.fit([one.example.key for one in train], gold)
-    clf = wl.load(pipeline.predict_proba, labels=train.label_names, head="sigmoid", identity="tfidf-v1")
-    found = wl.explain(clf, [test[3].example], method="occlusion", target=["I10", "I50.21"])
+    letter = wl.dataset("discharge:", split="test", size=4)[3]
+    found = wl.explain(
+        wl.load("whylight/coder"), [letter.example], method="attingrad", target=["I10", "I50.21", "E11.40"]
+    )
     page.write_page(out, page.page(found, title="Discharge letter"))
 
 

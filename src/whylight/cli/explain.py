@@ -82,7 +82,8 @@ def explain(  # noqa: PLR0913  one parameter an option
     model: Annotated[
         str | None,
         typer.Option(
-            help="Folder or hub id of a classifier, or an ONNX file. [dim]\\[default: the bundled sentiment model][/]"
+            help="Folder or hub id of a classifier, or an ONNX file; whylight/coder is a bundled model of codes. "
+            "[dim]\\[default: the bundled sentiment model][/]"
         ),
     ] = None,
     method: Annotated[
