@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import whylight as wl
+from whylight.core.errors import ModelError
 from whylight.explaining.case import open_case
 from whylight.models.bundled_start import CODER, CODER_NAME
+from whylight.models.masked import read_masked
 from whylight.training.figures import multi_label
 
 LARGEST = 15_000_000
@@ -61,3 +63,14 @@ def test_a_code_is_explained_by_words_of_its_phrase(coder: Any) -> None:
                 found.append(bool(marks[int(np.argmax(one.row(target)))]))
     assert len(found) >= 20
     assert np.mean(found) >= 0.9
+
+
+@pytest.mark.parametrize("name", ["whylight/codr", "whylight/mlm"])
+def test_a_name_of_ours_that_no_classifier_has_never_goes_to_the_hub(name: str) -> None:
+    with pytest.raises(ModelError, match=f"no classifier called '{name}' comes with the package; there is"):
+        wl.load(name)
+
+
+def test_a_name_of_ours_that_no_masked_language_model_has_never_goes_to_the_hub() -> None:
+    with pytest.raises(ModelError, match=r"no masked language model called .* there is whylight/mlm\."):
+        read_masked("whylight/sentiment")

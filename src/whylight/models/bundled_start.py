@@ -6,9 +6,10 @@ epoch was chosen on SST dev. SST-2 is made of the same trees, and SST of the sen
 discharge notes their diagnosis codes; it has seen nothing else.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from whylight.core.errors import SettingError
+from whylight.core.errors import ModelError, SettingError
 
 BUNDLED = Path(__file__).parent / "bundled" / "sentiment"
 BUNDLED_NAME = "whylight/sentiment"
@@ -19,6 +20,8 @@ CLASSIFIERS = {BUNDLED_NAME: BUNDLED, CODER_NAME: CODER}
 MASKED = BUNDLED.with_name("mlm")
 MASKED_NAME = "whylight/mlm"
 """The bundled masked language model."""
+OWN = "whylight/"
+"""How names of bundled models begin."""
 ENCODER, ENCODER_NAME = "encoder", "whylight/encoder"
 """The bundled encoder without its head; the longer name is never that of a folder of one's own."""
 SEEN = "4 layers of all-MiniLM-L6-v2, trained on the sentences and phrases of SST train"
@@ -30,7 +33,23 @@ SENTENCES = frozenset({"rt_polarity", "rotten_tomatoes"})
 
 def named_folder(model: object) -> str:
     """Return where a model lies: the folder of a bundled one, by its name or none, else what the user named."""
-    return str(CLASSIFIERS.get(BUNDLED_NAME if model is None else str(model), model))
+    return bundled_folder(BUNDLED_NAME if model is None else str(model), CLASSIFIERS, kind="classifier")
+
+
+def bundled_folder(name: str, known: Mapping[str, Path], *, kind: str) -> str:
+    """Return where the bundled model of a name lies, and another name as it is.
+
+    Args:
+        name: What the user named.
+        known: The bundled models that could be meant.
+        kind: What these are, for the message.
+
+    Raises:
+        ModelError: The name is one that only a bundled model has, and none of these has it; it never goes to the hub.
+    """
+    if name.startswith(OWN) and name not in known and not Path(name).exists():
+        raise ModelError(f"no {kind} called '{name}' comes with the package; there is {' and '.join(known)}.")
+    return str(known.get(name, name))
 
 
 def public_name(path: str) -> str:

@@ -15,7 +15,7 @@ from whylight.core.arrays import Bools, Ints
 from whylight.core.errors import ModelError
 from whylight.models import promises
 from whylight.models.batching import default_token_budget
-from whylight.models.bundled_start import MASKED, MASKED_NAME
+from whylight.models.bundled_start import MASKED, MASKED_NAME, bundled_folder
 from whylight.models.contents import model_contents
 from whylight.models.devices import move
 from whylight.models.folder import check_folder, existing, quoted
@@ -137,7 +137,7 @@ def read_masked(path: str, *, fresh: bool = False, seed: int = 0, device: torch.
         seed: Of that.
         device: Where it is to run.
     """
-    name, path = path, str(MASKED) if path == MASKED_NAME else path
+    name, path = path, bundled_folder(path, {MASKED_NAME: MASKED}, kind=KIND.removeprefix("a "))
     folder = existing(path)
     if folder is not None:
         check_folder(folder, allow_pickle=False, any_task=True)
