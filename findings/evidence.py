@@ -46,6 +46,7 @@ SEEDS = (0, 1, 2)
 TEXTS = 100
 METHODS = ("attention", "attingrad", "decompx_linear", "input_x_gradient")
 LISTS = ("without a sign", "with a sign")
+COMPARED = (("attingrad", "decompx_linear"), ("attingrad", "attention"), ("decompx_linear", "input_x_gradient"))
 FIGURES = ("precision", "recall", "f1", "first", "comprehensiveness", "sufficiency", "against", "words", "empty")
 Marks = np.ndarray[Any, np.dtype[np.bool_]]
 Figures = dict[str, dict[str, float]]
@@ -160,15 +161,26 @@ def tables_of(found: dict[str, list[dict[str, Figures]]]) -> dict[str, Table]:
         for corpus, runs in found.items()
         for method in METHODS
     ]
+    methods = [
+        [corpus, f"{first} - {second}", *(_between(runs, first, second, one) for one in FIGURES)]
+        for corpus, runs in found.items()
+        for first, second in COMPARED
+    ]
     return {
         "lists": Table(["corpus", "method", "list", *FIGURES], rows, names=3),
         "changes": Table(["corpus", "with a sign - without", *FIGURES], changes, names=2),
+        "methods": Table(["corpus", "both with a sign", *FIGURES], methods, names=2),
     }
 
 
 def _change(runs: Sequence[dict[str, Figures]], method: str, figure: str) -> str:
     without, with_sign = (_by_note(runs, f"{method}, {name}", figure) for name in LISTS)
     return difference(with_sign, without)
+
+
+def _between(runs: Sequence[dict[str, Figures]], first: str, second: str, figure: str) -> str:
+    one, other = (_by_note(runs, f"{method}, {LISTS[1]}", figure) for method in (first, second))
+    return difference(one, other)
 
 
 def _by_note(runs: Sequence[dict[str, Figures]], key: str, figure: str) -> list[dict[str, float]]:

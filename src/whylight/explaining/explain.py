@@ -10,10 +10,10 @@ from whylight.core.inputs import Input
 from whylight.core.interruption import Interrupted
 from whylight.core.labels import TargetSpec
 from whylight.core.limits import limited
-from whylight.core.registry import METHODS
 from whylight.explaining.bar import progress_bar
 from whylight.explaining.case import Case, open_case
-from whylight.explaining.compatible import obstacle, require
+from whylight.explaining.compatible import require
+from whylight.explaining.defaults import default_methods
 from whylight.explaining.given import Given, as_example, given_inputs
 from whylight.explaining.options import Options, removal_of, with_remover_settings
 from whylight.explaining.receipts import explain_cases
@@ -22,8 +22,6 @@ from whylight.explaining.signs import AUTO, SignSource
 from whylight.explaining.variants import Variant, asked_methods, asks_for_layers, variants
 from whylight.views.classifier import Classifier
 
-DEFAULTS = ("integrated_gradients", "kernel_shap")
-"""What explains where no method is named: the first that works with the classifier."""
 TOGETHER, SIZE_TOGETHER = 16, 10_000
 """Inputs that are explained at once by a method that takes several, and their size: long ones gain nothing from it."""
 
@@ -85,8 +83,8 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
         classifier: What `wl.load` returned.
         inputs: A text, a pair `(text, text)`, or a list of these.
         method: A method or a list of them, also with settings of its own, `"lime[samples=200]"`; by default
-            `integrated_gradients`, or `kernel_shap` where that does not work: with a callable, or a model that has no
-            gradient.
+            `integrated_gradients`, `kernel_shap` where that does not work (with a callable, or a model that has no
+            gradient), and `attingrad` where each label has an attention of its own (PLM-CA).
         target: `"predicted"`, `"all"`, a label, an index, or a list of labels and indices. Of a language model that
             writes freely: `"generated"`, what it writes (the same as `"predicted"`), or a text that it could write.
         unit: `word` (the default of texts), `token` or `sentence`; of images `pixel`, `patch` or `superpixel`.
@@ -238,7 +236,7 @@ def _opened(classifier: Classifier, example: Input, options: Options) -> Case:
 
 def _names(classifier: Classifier, methods: Sequence[str] | None) -> list[str]:
     if methods is None:
-        return [next((name for name in DEFAULTS if obstacle(METHODS[name], classifier) is None), DEFAULTS[0])]
+        return default_methods(classifier)
     if not methods:
         raise SettingError("the list of methods is empty; give at least one.")
     return list(methods)

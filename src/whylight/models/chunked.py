@@ -79,6 +79,7 @@ class ChunkedClassifier:
             GradientView: self.gradient_view,
             SoftGame: self.soft_game,
             TraceView: self.trace_view,
+            LabelTraceView: self.trace_view,  # which says that each label has an attention of its own
             AttributedView: self.attributed_view,
         }
 

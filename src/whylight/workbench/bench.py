@@ -9,10 +9,10 @@ from sqlalchemy import Engine
 from whylight.core.evidence import Evidence, evidence, speaks
 from whylight.core.explanation import Explanation
 from whylight.data.dataset import Dataset
-from whylight.explaining.compatible import compatible
+from whylight.explaining.defaults import REVIEWING, default_methods
 from whylight.views.classifier import Classifier
 from whylight.workbench.database import signing_key
-from whylight.workbench.desk import METHODS, Desk, model_digest
+from whylight.workbench.desk import Desk, model_digest
 from whylight.workbench.export import Agreed, agreed
 from whylight.workbench.findings import Findings
 from whylight.workbench.jobs import Job
@@ -88,8 +88,7 @@ def make_bench(
 
 def working_methods(classifier: Classifier) -> list[str]:
     """Return the methods that explain where none is named: two that work."""
-    works = compatible(classifier)
-    return [one for one in METHODS if works.get(one, "") is None][:FEWEST]
+    return default_methods(classifier, REVIEWING, most=FEWEST)
 
 
 def evidence_json(explanation: Explanation, label: str) -> dict[str, Any]:

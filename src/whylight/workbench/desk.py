@@ -37,8 +37,6 @@ from whylight.workbench.reviewing import characters, overlap
 
 OPEN = 8
 """Texts that are kept open in front of the model, with all that was asked about them."""
-METHODS = ("decompx_linear", "integrated_gradients", "occlusion", "kernel_shap")
-"""What explains where no method is named: the first two that work, signed and cheap ones first."""
 
 
 @dataclass(frozen=True, slots=True)
