@@ -2,6 +2,8 @@
 
 import json
 import os
+import threading
+import time
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,7 +17,7 @@ from test_parts import Killed, killing, sums
 import whylight as wl
 from whylight.core.errors import InputError, SettingError
 from whylight.data.stream import Stream
-from whylight.run import book, driving, running
+from whylight.run import book, driving, notes, running, tally
 from whylight.run.engines.engine import Event
 from whylight.run.worker import Job, Order, Worker
 from whylight.store import files, parts, runs, success, tables
@@ -117,7 +119,7 @@ def test_the_bytes_are_the_same_whatever_the_order_and_whoever_died(
         assert other.sha256 == one.sha256
         assert sums(out) == sums(tmp_path / "one")
         assert not (out / driving.ATTEMPTS).exists()
-        assert not (out / driving.WORKING).exists()
+        assert not (out / notes.WORKING).exists()
 
 
 def test_what_evaluate_writes_is_what_run_writes(data: str, tmp_path: Path) -> None:
@@ -191,9 +193,8 @@ def test_a_text_that_three_workers_died_of_is_set_aside(
             name, order = self.held[-1]
             if 5 in order.shard.numbers and 5 not in order.aside:
                 self.held.pop()
-                note = tmp_path / "run" / driving.WORKING / f"{order.shard.first:08d}"
-                note.parent.mkdir(exist_ok=True)
-                note.write_text("000000000005 000000000005\n", encoding="ascii")
+                with notes.note(tmp_path / "run", order.shard.first) as note:
+                    note.begin([5], new=1, failed=0)
                 return [Event(name)]
             return super().wait(workers, seconds=seconds)
 
@@ -203,6 +204,49 @@ def test_a_text_that_three_workers_died_of_is_set_aside(
     (row,) = [row for row in _texts(tmp_path / "run") if row["status"] == "failed"]
     assert row["number"] == 5
     assert row["reason"] == "3 processes died while they worked on it"
+
+
+def test_texts_are_counted_while_their_shard_is_worked_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = written(tmp_path / "texts.jsonl", [*TEXTS[:3], "a film that FAILS", *TEXTS[4:]])
+    monkeypatch.setattr(driving, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(tally, "MINUTE", 0.0)
+    seen, real, enough = list[driving.Count](), tally.told, threading.Event()
+
+    def told(count: driving.Count, total: int | None) -> str:
+        seen.append(count)
+        if count.texts == 10:
+            enough.set()
+        return real(count, total)
+
+    def waiting(texts: list[str]) -> Any:
+        if any("number 10" in text for text in texts):
+            assert enough.wait(20)  # the shard of all texts goes on when ten of them have been counted
+        return corpus_models.failing(texts)
+
+    monkeypatch.setattr(tally, "told", told)
+    found = run(data, tmp_path / "run", waiting, shard=256, progress=True)
+    assert (found.texts, found.failed) == (14, 1)
+    counts = [count.texts for count in seen]
+    assert counts == sorted(counts)
+    middle = next(count for count in seen if count.texts == 10)
+    assert (middle.new, middle.failed, middle.shards) == (10, 1, 0)
+    assert not (tmp_path / "run" / notes.WORKING).exists()
+
+
+def test_progress_says_rate_time_left_and_failures() -> None:
+    count = driving.Count()
+    assert tally.told(count, 2000) == "0 of 2,000 texts, the model is being loaded"
+    count.ready = time.monotonic() - 100
+    assert tally.told(count, 2000) == "0 of 2,000 texts"
+    count.texts, count.new, count.failed = 600, 500, 2
+    assert tally.told(count, 2000) == "600 of 2,000 texts, 5.0 per second, 5 min left, 2 failed"
+    assert tally.told(count, None) == "600 texts, 5.0 per second, 2 failed"
+    assert [tally.paced(rate) for rate in (40.0, 0.5, 0.01, 1e-5)] == [
+        "40.0 per second",
+        "30.0 per minute",
+        "36.0 per hour",
+        "0.0 per hour",
+    ]
 
 
 def test_any_file_operation_may_fail_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
