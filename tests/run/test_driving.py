@@ -17,8 +17,9 @@ from test_parts import Killed, killing, sums
 import whylight as wl
 from whylight.core.errors import InputError, SettingError
 from whylight.data.stream import Stream
+from whylight.engines import crew
+from whylight.engines.engine import Died, Done, Event, Ready
 from whylight.run import book, driving, notes, running, tally
-from whylight.run.engines.engine import Event
 from whylight.run.worker import Job, Order, Worker
 from whylight.store import files, parts, runs, success, tables
 
@@ -55,7 +56,7 @@ class Mortals:
     def start(self, count: int) -> Sequence[Hashable]:
         self.names += count
         names = list(range(self.names - count, self.names))
-        self.new += [Event(name, ready=True) for name in names]
+        self.new += [Ready(name) for name in names]
         return names
 
     def send(self, worker: Hashable, order: Order) -> None:
@@ -75,11 +76,11 @@ class Mortals:
             try:
                 self.worker.work(order)
             except Killed:
-                return [Event(name)]
+                return [Died(name)]
             finally:
                 for one in patches:
                     one.stop()
-        return [Event(name, self.worker.work(order))]
+        return [Done(name, self.worker.work(order))]
 
     def stop(self, *, kindly: bool) -> None:
         assert not kindly
@@ -98,9 +99,9 @@ def with_mortals(monkeypatch: pytest.MonkeyPatch, deaths: int) -> list[Mortals]:
         made.append(Mortals(job, classifier, dies))
         return made[-1]
 
-    monkeypatch.setattr(running, "Here", engine)
-    real = running.Driver
-    monkeypatch.setattr(running, "Driver", lambda folder, engine, _, *rest: real(folder, engine, 3, *rest))
+    monkeypatch.setattr(running, "here", engine)
+    real = crew.Crew
+    monkeypatch.setattr(driving, "Crew", lambda engine, _: real(engine, 3))
     return made
 
 
@@ -195,10 +196,10 @@ def test_a_text_that_three_workers_died_of_is_set_aside(
                 self.held.pop()
                 with notes.note(tmp_path / "run", order.shard.first) as note:
                     note.begin([5], new=1, failed=0)
-                return [Event(name)]
+                return [Died(name)]
             return super().wait(workers, seconds=seconds)
 
-    monkeypatch.setattr(running, "Here", lambda job, classifier: Dying(job, classifier, lambda: False))
+    monkeypatch.setattr(running, "here", lambda job, classifier: Dying(job, classifier, lambda: False))
     found = run(data, tmp_path / "run")
     assert (found.deaths, found.failed, found.texts) == (3, 1, 14)
     (row,) = [row for row in _texts(tmp_path / "run") if row["status"] == "failed"]

@@ -96,10 +96,11 @@ def run(  # noqa: PLR0913  one parameter an option
 ) -> None:
     """Explain a whole corpus into a folder of Parquet tables: resumable, by several workers, in constant memory."""
     given = locals()
-    from whylight.explaining.options import Options  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.engines.where import Where  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.explaining.options import Options  # noqa: PLC0415
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.run.evaluate import Question  # noqa: PLC0415
-    from whylight.run.running import Asked, Where, run_question  # noqa: PLC0415
+    from whylight.run.running import Asked, run_question  # noqa: PLC0415
 
     if not method:
         raise SettingError("name at least one method, e.g. --method occlusion; see `whylight methods`.")

@@ -1,8 +1,7 @@
 """Driving a run: shards are cut from the data as it comes, and each free worker gets the next one.
 
-The driver reads the data, counts what came back, and writes what is not a worker's: the manifest, which texts processes
-died of, and in the end `_SUCCESS`. It holds the shards that are being worked on and no others, so that its memory does
-not depend on how many texts there are.
+The driver reads the data, counts what came back, and writes down which texts processes died of. It holds the shards
+that are being worked on, the next one, and no others, so that its memory does not depend on how many texts there are.
 
 Who dies leaves its shard to another worker, which goes on from what was written. A text that three workers died of is
 set aside: it is written down as failed. Deaths of the driver, of a machine, or before the model was loaded count for
@@ -12,23 +11,21 @@ none.
 import json
 import threading
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 
-from whylight.core.errors import InputError, ModelError
+from whylight.core.errors import InputError
+from whylight.engines.crew import MOST_DEATHS, Crew
+from whylight.engines.engine import Died, Engine
 from whylight.run import notes
-from whylight.run.engines.engine import Engine, Event
 from whylight.run.notes import Noted
 from whylight.run.shards import Shard
 from whylight.run.worker import Order, Receipt
 from whylight.store import files, parts
 
-MOST_DEATHS = 3
-"""Deaths of workers after which a text is set aside, or a run that cannot begin is given up."""
 LOOK_EVERY = 1.0
 """Seconds between two looks at how far the workers have come."""
 ATTEMPTS = "attempts.json"
@@ -92,28 +89,20 @@ class Driver:
 
     Attributes:
         folder: Where results go; claimed by the caller.
-        engine: The workers.
-        workers: How many.
         retry: Whether texts that failed are worked on again.
         told: Is called every second, in a thread of its own.
     """
 
     folder: Path
-    engine: Engine
-    workers: int
     retry: bool = False
     told: Callable[[Count], None] = lambda _: None
     _count: Count = field(default_factory=Count)
-    _again: deque[Shard] = field(default_factory=deque)
-    _busy: dict[Hashable, Shard] = field(default_factory=dict)
-    _free: list[Hashable] = field(default_factory=list)
-    _starting: set[Hashable] = field(default_factory=set)
+    _begun: set[int] = field(default_factory=set)
     _deaths: Counter[int] = field(default_factory=Counter)
-    _unborn: int = 0
     _stems: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def drive(self, shards: Iterable[Shard]) -> Count:
+    def drive(self, shards: Iterable[Shard], engine: Engine, *, workers: int) -> Count:
         """Have all shards worked on.
 
         Raises:
@@ -122,17 +111,10 @@ class Driver:
         notes.forget_all(self.folder)
         self._deaths = _read_deaths(self.folder)
         self._stems = _stems_by_place(self.folder)
-        coming, kindly = iter(shards), True
         try:
-            with _every(LOOK_EVERY, lambda: self.told(self.so_far())):
-                self._starting = set(self.engine.start(self.workers))
-                while self._has_more(coming) or self._busy:
-                    self._hand_out(coming)
-                    for event in self.engine.wait([*self._busy, *self._starting], seconds=LOOK_EVERY):
-                        self._heard(event)
-            kindly = False
+            with _every(LOOK_EVERY, lambda: self.told(self.so_far())), Crew(engine, workers) as crew:
+                crew.do(shards, self)
         finally:
-            self.engine.stop(kindly=kindly)
             with suppress(InputError):  # whatever ended the run is what is said
                 notes.forget_all(self.folder)
         _clean(self.folder)
@@ -142,70 +124,50 @@ class Driver:
         """Count what is done, also of the shards that are worked on."""
         with self._lock:
             count = replace(self._count)
-            for first in (shard.first for shard in self._busy.values()):
+            for first in self._begun:
                 noted = notes.read(self.folder, first)
                 if noted is not None:
                     count.add_noted(first, noted)
         return count
 
-    def _has_more(self, coming: Iterator[Shard]) -> bool:
-        """Say whether a shard is left, of which one is read ahead."""
-        if not self._again:
-            self._again.extend(islice(coming, 1))
-        return bool(self._again)
-
-    def _hand_out(self, coming: Iterator[Shard]) -> None:
-        """Give free workers a shard each."""
-        while self._free and self._has_more(coming):
-            worker, shard = self._free.pop(), self._again.popleft()
-            with self._lock:
-                self._busy[worker] = shard
-            self.engine.send(worker, self._order(shard))
-
-    def _order(self, shard: Shard) -> Order:
-        many = f"{MOST_DEATHS} processes died while they worked on it"
-        aside = {number: many for number in shard.numbers if self._deaths[number] >= MOST_DEATHS}
-        own = [stem for place in shard.numbers for stem in self._stems.get(place, ())]
-        return Order(shard, tuple(own), self.retry, aside)
-
-    def _heard(self, event: Event) -> None:
-        """Take in what became of a worker."""
-        if event.error is not None:
-            raise event.error
-        if event.ready:
-            self._count.ready = self._count.ready or time.monotonic()
-            self._starting.discard(event.worker)
-            self._free.append(event.worker)
-        elif event.receipt is not None:
-            self._unborn = 0
-            with self._lock:
-                notes.forget(self.folder, self._busy.pop(event.worker).first)
-                self._count.add(event.receipt)
-            self._free.append(event.worker)
-        else:
-            self._mourn(event)
-            self._starting.update(self.engine.start(1))
-
-    def _mourn(self, event: Event) -> None:
-        """Count a death, and have its shard worked on again."""
-        self._count.deaths += 1
-        self._starting.discard(event.worker)
-        self._unborn = 0 if event.started else self._unborn + 1
-        if self._unborn >= MOST_DEATHS:
-            raise ModelError(f"{MOST_DEATHS} workers died before the model was loaded; try it in one process: wl.load.")
+    def order(self, task: Shard) -> Order:
+        """Return what a worker has to know of a shard."""
         with self._lock:
-            shard = self._busy.pop(event.worker, None)
-        if shard is None:
+            self._begun.add(task.first)
+        many = f"{MOST_DEATHS} processes died while they worked on it"
+        aside = {number: many for number in task.numbers if self._deaths[number] >= MOST_DEATHS}
+        own = [stem for place in task.numbers for stem in self._stems.get(place, ())]
+        return Order(task, tuple(own), self.retry, aside)
+
+    def ready(self) -> None:
+        """Begin to count the time."""
+        self._count.ready = self._count.ready or time.monotonic()
+
+    def done(self, task: Shard, receipt: Receipt) -> None:
+        """Count a shard."""
+        with self._lock:
+            self._begun.discard(task.first)
+            notes.forget(self.folder, task.first)
+            self._count.add(receipt)
+
+    def died(self, task: Shard | None, death: Died) -> None:
+        """Count a death, and whom a worker died of."""
+        self._count.deaths += 1
+        if task is None:
             return
-        noted = notes.read(self.folder, shard.first)
-        notes.forget(self.folder, shard.first)
-        if noted is not None and not event.of_node:
-            self._deaths.update(number for number in noted.begun if number in shard.numbers)
+        with self._lock:
+            self._begun.discard(task.first)
+            noted = notes.read(self.folder, task.first)
+            notes.forget(self.folder, task.first)
+        if noted is not None and not death.of_node:
+            self._deaths.update(number for number in noted.begun if number in task.numbers)
             _write_deaths(self.folder, self._deaths)
         # what the dead one had written of the shard is gone on with
         there = _stems_by_place(self.folder)
-        self._stems = {**self._stems, **{number: there.get(number, ()) for number in shard.numbers}}
-        self._again.append(shard)
+        self._stems = {**self._stems, **{number: there.get(number, ()) for number in task.numbers}}
+
+    def looked(self) -> None:
+        """Nothing is to be done: a thread tells how far the run has come."""
 
 
 def _stems_by_place(folder: Path) -> dict[int, tuple[str, ...]]:

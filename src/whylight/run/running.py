@@ -12,25 +12,24 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from whylight.core.errors import InputError, SettingError, unknown
+from whylight.core.errors import InputError, SettingError
 from whylight.core.identity import CALL, Identity
 from whylight.core.inputs import JsonValue
 from whylight.data.dataset import Dataset, Record, in_order
 from whylight.data.stream import Stream, stream
+from whylight.engines.engine import Engine
+from whylight.engines.here import Here
+from whylight.engines.where import Where
 from whylight.explaining.options import Options
 from whylight.run.driving import Count, Driver
-from whylight.run.engines.engine import Engine
-from whylight.run.engines.here import Here
-from whylight.run.engines.local import Local
 from whylight.run.evaluate import Question, identity_of, plan_of
 from whylight.run.growing import check_same, continued
 from whylight.run.shards import Shard, shards_of
 from whylight.run.tally import shown
-from whylight.run.worker import Job
+from whylight.run.worker import Job, Worker, opened
 from whylight.store import files, parts, runs, success
 from whylight.views.classifier import Classifier
 
-ENGINES = ("local", "ray")
 HEAD = 64
 """Texts of which one sees what the data has: labels, rationales."""
 
@@ -60,29 +59,6 @@ class Ran:
     deaths: int
     peak_megabytes: float
     sha256: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
-    """Where a run is worked on.
-
-    Attributes:
-        engine: `local` or `ray`.
-        workers: How many workers.
-        address: The Ray cluster.
-    """
-
-    engine: str = "local"
-    workers: int = 1
-    address: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
-            raise unknown("engine", self.engine, ENGINES)
-        if self.workers < 1:
-            raise SettingError(f"a run has at least one worker, not {self.workers}.")
-        if self.address is not None and self.engine != "ray":
-            raise SettingError("an address is that of a Ray cluster; say --engine ray, too.")
 
 
 def run_corpus(  # noqa: PLR0913  the public call: every argument but two is optional and named
@@ -185,17 +161,21 @@ def run_question(opening: Callable[[], Classifier], asked: Asked, *, classifier:
     plan = plan_of(known, head, asked.question)
     identity = identity_of(known, plan, asked.data.described())
     identity = replace(identity, names={**identity.names, CALL: call_of(asked.question)})
-    job = Job(opening, asked.question, head, asked.out, identity, threads=None if classifier is not None else 1)
+    job = Job(opening, asked.question, head, asked.out, identity)
     del known
     with files.claimed(asked.out), _said(asked.out):
         most = _taken_up(asked, identity, plan.columns)
         shards = shards_of(chain(head.records, records), most=most)
-        engine: Engine = Here(job, classifier) if classifier is not None else _engine(job, asked.where)
+        engine = asked.where.workers_of(partial(opened, job)) if classifier is None else here(job, classifier)
         with shown(asked.data.count() if asked.progress else None, shown=asked.progress) as told:
-            count = Driver(asked.out, engine, asked.where.workers, asked.retry_failed, told).drive(
-                _watched(asked.out, shards)
-            )
+            driver = Driver(asked.out, asked.retry_failed, told)
+            count = driver.drive(_watched(asked.out, shards), engine, workers=asked.where.workers)
         return _ended(asked.out, count)
+
+
+def here(job: Job, classifier: Classifier) -> Engine:
+    """Return the engine of one worker in this process, with a model that is loaded already."""
+    return Here(Worker(job, classifier=classifier).work)
 
 
 def call_of(question: Question) -> dict[str, JsonValue]:
@@ -226,14 +206,6 @@ def head_of(data: Stream, records: Iterator[Record], *, most: int = HEAD) -> Dat
     if data.whole is not None:
         return replace(data.whole, records=first)
     return Dataset(data.spec, data.split, tuple(names), first, any(len(one.labels) > 1 for one in first))
-
-
-def _engine(job: Job, where: Where) -> Engine:
-    if where.engine == "local":
-        return Local(job)
-    from whylight.run.engines.on_ray import Ray  # noqa: PLC0415  only who asks for it needs it
-
-    return Ray(job, where.address)
 
 
 def _taken_up(asked: Asked, identity: Identity, columns: Any) -> int | None:  # noqa: ANN401

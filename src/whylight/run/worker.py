@@ -35,7 +35,6 @@ class Job:
         head: The first texts, of which one can see what the data has.
         folder: Where results go.
         identity: Whose results they are.
-        threads: Threads of the model; None leaves them as they are.
     """
 
     opening: Callable[[], Classifier]
@@ -43,7 +42,6 @@ class Job:
     head: Dataset
     folder: Path
     identity: Identity
-    threads: int | None = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +94,6 @@ class Worker:
             job: What is to be done.
             classifier: The model, if it is in this process already.
         """
-        if job.threads is not None:
-            _set_threads(job.threads)
         self._job = job
         self._classifier = job.opening() if classifier is None else classifier
         self._plan = plan_of(self._classifier, job.head, job.question)
@@ -179,7 +175,6 @@ def _check_data(folder: Path, shard: Shard, known: Sequence[Commit]) -> None:
                 )
 
 
-def _set_threads(count: int) -> None:
-    import torch  # noqa: PLC0415  which takes long to load
-
-    torch.set_num_threads(count)
+def opened(job: Job) -> Callable[[Order], Receipt]:
+    """Return what a worker does with an order."""
+    return Worker(job).work

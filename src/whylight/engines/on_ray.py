@@ -1,7 +1,7 @@
 """The engine of a cluster: an actor of Ray for each worker. Ray finds places for them; the files are ours.
 
-Actors are never restarted by Ray (`max_restarts=0`), since a text that kills its process would do so for ever: whoever
-drives counts deaths, and asks for another actor. One call is one shard; texts go there, a receipt comes back.
+Actors are never restarted by Ray (`max_restarts=0`), since an order that kills its process would do so for ever:
+whoever hands out orders counts deaths, and asks for another actor. One call is one order; a receipt comes back.
 
 Ray is imported only here. A local cluster has no dashboard. The folder must be one that all machines see.
 """
@@ -9,13 +9,13 @@ Ray is imported only here. A local cluster has no dashboard. The folder must be 
 import logging
 import time
 from collections.abc import Collection, Hashable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from itertools import count as counting
 from typing import Any
 
-from whylight.core.errors import InputError, SettingError, WhylightError
-from whylight.run.engines.engine import Event
-from whylight.run.worker import Job, Order, Receipt, Worker
+from whylight.core.errors import InputError, SettingError
+from whylight.engines.engine import Died, Event, Opening, Raised, Ready, Served, event_of
 
 OLDEST = (2, 52)
 """Earlier versions let any web page run code on a cluster (CVE-2025-62593)."""
@@ -27,35 +27,35 @@ class Ray:
     """Workers on a Ray cluster.
 
     Args:
-        job: What they do.
+        opening: Makes each of them.
         address: The cluster, e.g. `auto` or `ray://host:10001`; None starts one on this machine.
     """
 
-    def __init__(self, job: Job, address: str | None) -> None:
+    def __init__(self, opening: Opening, address: str | None) -> None:
         self._ray = _imported()
         self._ours = not self._ray.is_initialized()
         if self._ours:
             _connect(self._ray, address)
-        self._job = self._ray.put(job)
+        self._opening = self._ray.put(opening)
         self._names = counting()
         self._actors: dict[Hashable, Any] = {}
         self._calls: dict[Hashable, Any] = {}
-        self._ready: set[Hashable] = set()
+        self._open: set[Hashable] = set()
 
     def start(self, count: int) -> Sequence[Hashable]:
         """Ask for so many actors of one CPU each."""
         cpus = int(self._ray.cluster_resources().get("CPU", 0))
         if not self._actors and count > cpus:
             raise SettingError(f"the Ray cluster has {cpus} CPUs, and {count} workers need one each; ask for fewer.")
-        made = self._ray.remote(_Actor).options(num_cpus=1, max_restarts=0, max_task_retries=0)
+        made = self._ray.remote(Served).options(num_cpus=1, max_restarts=0, max_task_retries=0)
         names = [next(self._names) for _ in range(count)]
         for name in names:
-            self._actors[name] = made.remote(self._job)
+            self._actors[name] = made.remote(self._opening)
             self._calls[name] = self._actors[name].ready.remote()
         return names
 
-    def send(self, worker: Hashable, order: Order) -> None:
-        """Call an actor for a shard."""
+    def send(self, worker: Hashable, order: Any) -> None:  # noqa: ANN401  whatever the workers do
+        """Call an actor."""
         self._calls[worker] = self._actors[worker].work.remote(order)
 
     def wait(self, workers: Collection[Hashable], *, seconds: float) -> list[Event]:
@@ -67,53 +67,23 @@ class Ray:
     def _event(self, name: Hashable, call: Any) -> Event:  # noqa: ANN401  a library without types
         lost = self._ray.exceptions
         try:
-            found: Receipt | Exception | None = self._ray.get(call)
+            event = event_of(name, self._ray.get(call))
         except lost.RayActorError as error:
             self._actors.pop(name, None)
-            said = str(error).casefold()
-            return Event(name, started=name in self._ready, of_node="node" in said and "died" in said)
+            why = str(error).casefold()
+            return Died(name, opened=name in self._open, of_node="node" in why and "died" in why)
         except lost.RayError as error:
-            return Event(name, error=RuntimeError(str(error).partition("\n")[0]))
-        if found is None:
-            self._ready.add(name)
-            return Event(name, ready=True)
-        return Event(name, error=found) if isinstance(found, Exception) else Event(name, found)
+            return Raised(name, RuntimeError(str(error).partition("\n")[0]))
+        self._open.update({name} if isinstance(event, Ready) else ())
+        return event
 
     def stop(self, *, kindly: bool) -> None:  # noqa: ARG002  what is written every few seconds is kept
         """End all actors, and the cluster if it is ours."""
         for actor in self._actors.values():
-            self._ray.kill(actor, no_restart=True)
+            with suppress(self._ray.exceptions.RayError):  # the cluster is gone
+                self._ray.kill(actor, no_restart=True)
         if self._ours:
             self._ray.shutdown()
-
-
-class _Actor:
-    """A worker in a process of Ray's; errors are sent as values, since Ray would wrap them."""
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._worker: Worker | None = None
-
-    def ready(self) -> Exception | None:
-        """Load the model."""
-        try:
-            self._worker = Worker(self._job)
-        except Exception as error:  # noqa: BLE001  said by whoever drives
-            return _sendable(error)
-        return None
-
-    def work(self, order: Order) -> Receipt | Exception:
-        """Work on a shard."""
-        try:
-            self._worker = self._worker or Worker(self._job)
-            return self._worker.work(order)
-        except Exception as error:  # noqa: BLE001
-            return _sendable(error)
-
-
-def _sendable(error: Exception) -> Exception:
-    """Return an error that another process can read."""
-    return error if isinstance(error, WhylightError) else RuntimeError(f"{type(error).__name__}: {error}")
 
 
 def _imported() -> Any:  # noqa: ANN401  a library without types
