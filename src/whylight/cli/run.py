@@ -20,6 +20,7 @@ from whylight.cli.data import (
     TextColumn,
     parse_label_map,
 )
+from whylight.cli.engines import Address, Engine
 from whylight.cli.models import Accelerate, AskedBy, Device
 from whylight.cli.names import Methods
 from whylight.cli.settings import parse_head, parse_settings
@@ -74,11 +75,9 @@ def run(  # noqa: PLR0913  one parameter an option
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of a method or metric.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="local (processes of this machine) or ray (a Ray cluster).")] = "local",
+    engine: Engine = "local",
     workers: Annotated[int, typer.Option(help="Workers; each loads the model, and has one thread.")] = 1,
-    address: Annotated[
-        str | None, typer.Option(help="Ray cluster: auto, HOST:PORT or ray://HOST:PORT. [dim]\\[default: one here][/]")
-    ] = None,
+    address: Address = None,
     shard: Annotated[int | None, typer.Option(help="Texts of a part file. [dim]\\[default: 256][/]")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would take, and do nothing.")] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Work again on texts that failed.")] = False,

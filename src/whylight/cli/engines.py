@@ -1,0 +1,19 @@
+"""Where a command works: the options of every command that several workers can share."""
+
+from typing import Annotated
+
+import typer
+
+Engine = Annotated[
+    str, typer.Option(help="Where workers are: local (processes of this machine) or ray (a Ray cluster).")
+]
+Address = Annotated[
+    str | None, typer.Option(help="Ray cluster: auto, HOST:PORT or ray://HOST:PORT. [dim]\\[default: one here][/]")
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        help="Train so many at a time, each in a process with one thread. "
+        "[dim]\\[default: one after the other, with all threads][/]"
+    ),
+]
