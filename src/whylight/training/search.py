@@ -155,10 +155,14 @@ class Watch(TrainerCallback):  # type: ignore[misc]  # transformers is untyped f
         trial: The trial.
         minimised: Name of the number.
         moved: Told what share of the training is done.
+
+    Attributes:
+        started: Whether the training has begun.
+        steps: The number of each epoch.
     """
 
     def __init__(self, trial: optuna.Trial, minimised: str, moved: Callable[[float], None]) -> None:
-        self.started = False
+        self.started, self.steps = False, dict[int, float]()
         self._trial, self._minimised, self._moved = trial, minimised, moved
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
@@ -171,6 +175,7 @@ class Watch(TrainerCallback):  # type: ignore[misc]  # transformers is untyped f
         value = validation_number(figures, self._minimised)
         if not isfinite(value + figures["labels"]):
             raise ModelError(f"the validation loss is not a finite number in epoch {state.epoch:g}.")
+        self.steps[round(state.epoch)] = value
         self._trial.report(value, step=round(state.epoch))
         self._moved(state.epoch / args.num_train_epochs)
         if self._trial.should_prune():
