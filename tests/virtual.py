@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from whylight.engines import tasks
-from whylight.engines.crew import Crew
 from whylight.engines.engine import DONE, Died, Event, Opening, Served, event_of
+from whylight.engines.where import Where
 
 
 class Virtual:
@@ -47,16 +46,13 @@ class Virtual:
         self.stopped = kindly
 
 
-def use(monkeypatch: pytest.MonkeyPatch, module: Any, *, deaths: int = 0) -> list[Virtual]:
-    """Let a module have virtual workers wherever it would have processes; return them as they are made."""
+def use(monkeypatch: pytest.MonkeyPatch, *, deaths: int = 0) -> list[Virtual]:
+    """Have virtual workers wherever there would be processes; return engines as they are made."""
     made: list[Virtual] = []
-    real = tasks.crew_of
 
-    def crew_of(opening: Opening, where: Any) -> Crew:
-        if where is None:
-            return real(opening, where)
+    def workers_of(_: Where, opening: Opening) -> Virtual:
         made.append(Virtual(opening, deaths=deaths))
-        return Crew(made[-1], where.workers)
+        return made[-1]
 
-    monkeypatch.setattr(module, "crew_of", crew_of)
+    monkeypatch.setattr(Where, "workers_of", workers_of)
     return made

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import optuna
@@ -15,10 +17,10 @@ import virtual
 import whylight as wl
 from whylight.core.errors import SettingError
 from whylight.data.dataset import Dataset
-from whylight.training import trials, tune as tuning
+from whylight.training import trials
 from whylight.training.drawing import Draw, next_round
 from whylight.training.recipe import Recipe, make_terms
-from whylight.training.search import parse_search
+from whylight.training.search import Watch, parse_search
 from whylight.training.tried import Trainer
 from whylight.training.tune import Tuned, tune
 
@@ -45,6 +47,11 @@ def _threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+def steps(folder: Path) -> list[Any]:
+    study = optuna.load_study(study_name=trials.NAME, storage=f"sqlite:///{folder / 'study.db'}")
+    return [(one.number, one.state, one.intermediate_values) for one in study.trials]
+
+
 def told(found: Tuned) -> list[Any]:
     return [(one.number, one.state, one.value, one.parameters, unmeasured(dict(one.figures))) for one in found.trials]
 
@@ -58,16 +65,29 @@ def test_one_worker_or_three_of_whom_two_die_find_the_same(
     start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trials, "STARTUP", 1)  # trials are pruned from the second round on
-    virtual.use(monkeypatch, tuning)
+    virtual.use(monkeypatch)
     one = run(start, tmp_path / "one", workers=1)
-    made = virtual.use(monkeypatch, tuning, deaths=2)
+    made = virtual.use(monkeypatch, deaths=2)
     three = run(start, tmp_path / "three", workers=3)
     assert len(made) == 1  # the same workers in all rounds
     assert [order.number for order in made[0].done[:3]] == [2, 2, 2]  # another order, and twice in vain
     assert told(one) == told(three)
+    assert steps(tmp_path / "one") == steps(tmp_path / "three")
     assert {own.state for own in one.trials} == {"complete", "pruned"}
     assert kept(tmp_path / "one") == kept(tmp_path / "three")
     assert {path.name for path in (tmp_path / "three").iterdir()} == {"best", "study.db"}
+
+
+def test_a_trial_that_goes_on_elsewhere_knows_its_epochs() -> None:
+    metrics = {"eval_labels": 0.5, "eval_loss": 0.5}
+    before = [{"loss": 3.0, "epoch": 0.5}, *({"eval_selection": 2.0 - n, "epoch": 1.0 + n, **metrics} for n in (0, 1))]
+    trial, state = Mock(), SimpleNamespace(log_history=before, epoch=3.0)
+    trial.should_prune.return_value = False
+    watch = Watch(trial, "selection", lambda _: None)
+    watch.on_train_begin(None, state, None)
+    watch.on_evaluate(SimpleNamespace(num_train_epochs=4), state, None, {"eval_selection": 0.25, **metrics})
+    assert [one.args[0] for one in trial.report.call_args_list] == [2.0, 1.0, 0.25]
+    assert watch.steps == {1: 2.0, 2: 1.0, 3: 0.25}
 
 
 def test_a_stopped_round_goes_on_with_the_same_trials(
@@ -95,7 +115,7 @@ def test_a_stopped_round_goes_on_with_the_same_trials(
 
 
 def test_what_a_round_draws_twice_is_trained_once(start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = virtual.use(monkeypatch, tuning)
+    made = virtual.use(monkeypatch)
     found = run(start, tmp_path, "epochs=1:2", workers=2, trials=6)
     assert len(found.trials) == 6
     assert len(made[0].done) == len({one.value for one in found.trials}) == 2

@@ -59,11 +59,11 @@ def _threads() -> Any:
 def test_one_worker_or_two_of_whom_two_die_give_the_same_models(
     start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    virtual.use(monkeypatch, module)
+    virtual.use(monkeypatch)
     told: list[Trained] = []
     found = run(start, tmp_path / "one", workers=1, told=told.append)
     assert [one.folder.name for one in found] == [one.folder.name for one in told] == ["seed-0", "seed-1", "seed-2"]
-    made = virtual.use(monkeypatch, module, deaths=2)
+    made = virtual.use(monkeypatch, deaths=2)
     run(start, tmp_path / "two", workers=2)
     assert len(made[0].done) == 5
     assert receipts(tmp_path / "one") == receipts(tmp_path / "two")
@@ -87,7 +87,7 @@ def test_what_is_there_is_not_trained_again_here_or_by_workers(
             run(start, tmp_path / "out")
     before = weights(tmp_path / "out")
     assert set(before) == {"seed-0", "seed-1"}
-    virtual.use(monkeypatch, module)
+    virtual.use(monkeypatch)
     assert [one.receipt["asked"]["seed"] for one in run(start, tmp_path / "out", workers=2)] == list(SEEDS)
     after = weights(tmp_path / "out")
     assert {name: after[name] for name in before} == before
@@ -97,7 +97,7 @@ def test_what_is_there_is_not_trained_again_here_or_by_workers(
 def test_a_training_without_a_model_does_not_stop_the_others(
     start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    virtual.use(monkeypatch, module)
+    virtual.use(monkeypatch)
     bounds: dict[str, Any] = {"bound_train": 1e-9, "bound_validation": 1e-9}
     asked = recipe("rationale_attention", combine="constrained", **bounds)
     for name, given in (("here", {}), ("workers", {"workers": 2})):
@@ -107,7 +107,7 @@ def test_a_training_without_a_model_does_not_stop_the_others(
 
 
 def test_who_kills_three_processes_is_given_up(start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = virtual.use(monkeypatch, module, deaths=3)
+    made = virtual.use(monkeypatch, deaths=3)
     with pytest.raises(ModelError, match="3 processes died while they worked on the training of seed 0"):
         run(start, tmp_path, workers=1)
     assert made[0].stopped

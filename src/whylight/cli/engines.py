@@ -13,7 +13,6 @@ Address = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(
-        help="Train so many at a time, each in a process with one thread. "
-        "[dim]\\[default: one after the other, with all threads][/]"
+        help="Work in so many processes, each with one thread. [dim]\\[default: in this one, with all threads][/]"
     ),
 ]

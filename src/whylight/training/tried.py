@@ -18,7 +18,7 @@ from whylight.training.folder import write_text
 from whylight.training.placing import placed
 from whylight.training.recipe import Recipe
 from whylight.training.result import Trained, read_receipt
-from whylight.training.search import Watch, changed, validation_number
+from whylight.training.search import Watch, changed, numbers_of, validation_number
 from whylight.training.trials import past_study
 
 REASONS = {
@@ -98,7 +98,7 @@ class Trainer:
         receipt["trial"] = {"number": order.number, "parameters": dict(order.parameters), "value": value}
         receipt["trial"] |= {"minimised": self.minimised, "because": REASONS[self.minimised == "selection"]}
         write_text(self._place(order) / "training.json", json.dumps(receipt, indent=1) + "\n")
-        return Outcome(value, watch.steps, {"figures": figures})
+        return Outcome(value, numbers_of(receipt["history"], self.minimised), {"figures": figures})
 
     def _receipt(self, order: Trial, watch: Watch) -> dict[str, Any]:
         try:
