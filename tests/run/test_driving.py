@@ -16,7 +16,7 @@ from test_parts import Killed, killing, sums
 
 import whylight as wl
 from whylight.core.errors import InputError, SettingError
-from whylight.data.stream import Stream
+from whylight.data.stream import Stream, stream
 from whylight.engines import crew
 from whylight.engines.engine import Died, Done, Event, Ready
 from whylight.run import book, driving, notes, running, tally
@@ -150,6 +150,26 @@ def test_data_that_has_grown_is_gone_on_with_and_other_data_is_refused(tmp_path:
             run(written(data, others), out)
     assert sums(out) == before
     assert run(written(data), out).new == 0
+
+
+def test_an_id_that_stands_twice_stops_the_run_and_loses_nothing(tmp_path: Path) -> None:
+    rows = [{"id": f"t{number}", "text": text} for number, text in enumerate(TEXTS * 6)]
+    data, out = tmp_path / "texts.jsonl", tmp_path / "run"
+
+    def write(own: list[dict[str, str]]) -> str:
+        data.write_text("".join(json.dumps(row) + "\n" for row in own), encoding="utf-8")
+        return str(data)
+
+    with pytest.raises(InputError, match=r"line 76 of .* has the id 't3' of an earlier record"):
+        run(write([*rows[:75], {**rows[75], "id": "t3"}, *rows[76:]]), out)
+    assert success.read_success(out) is None
+    again = run(write(rows), out)
+    assert (again.texts, again.new) == (84, 12)  # the shards before that text are done
+    assert again.sha256 == run(str(data), tmp_path / "at once").sha256
+    twice = stream(write([*rows, {**rows[3], "text": "another"}]), drop_broken=True, unlabelled=True)
+    ran = run(twice, tmp_path / "dropped")
+    assert ran.texts == 84
+    assert ran.left_out.startswith("1 that cannot be read (line 85 of ")
 
 
 def test_another_model_method_setting_or_driver_is_refused(data: str, tmp_path: Path) -> None:
@@ -331,8 +351,8 @@ def test_data_is_read_as_it_is_worked_on(tmp_path: Path, monkeypatch: pytest.Mon
     data = written(tmp_path / "many.jsonl", TEXTS * 20)
     take, work = Stream._read, Worker.work
 
-    def counting(self: Stream) -> Any:
-        for record in take(self):
+    def counting(self: Stream, *given: Any) -> Any:
+        for record in take(self, *given):
             read[0] += 1
             yield record
 

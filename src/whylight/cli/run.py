@@ -26,7 +26,7 @@ from whylight.cli.names import Methods
 from whylight.cli.settings import parse_head, parse_settings
 from whylight.cli.tables import TableFormat, print_columns, print_records
 from whylight.core.errors import InputError, SettingError
-from whylight.explaining.console import say, say_written
+from whylight.explaining.console import complain, say, say_written
 
 if TYPE_CHECKING:
     from whylight.data.stream import Stream
@@ -95,7 +95,8 @@ def run(  # noqa: PLR0913  one parameter an option
 ) -> None:
     """Explain a whole corpus into a folder of Parquet tables: resumable, by several workers, in constant memory."""
     given = locals()
-    from whylight.engines.where import Where  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.data.dataset import LOST  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.engines.where import Where  # noqa: PLC0415
     from whylight.explaining.options import Options  # noqa: PLC0415
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.run.evaluate import Question  # noqa: PLC0415
@@ -125,6 +126,8 @@ def run(  # noqa: PLR0913  one parameter an option
         command = shlex.join(["whylight", *sys.argv[1:]])
         raise KeyboardInterrupt(f"what was done is in '{out}', and this resumes from there: {command}") from None
     failed = f", of which {found.failed:,} failed (see the column 'reason' of texts/)" if found.failed else ""
+    if found.left_out:
+        complain(f"{LOST}{found.left_out}.")
     say(f"{found.texts:,} texts{failed}; {found.new:,} of them now, in {found.seconds:,.1f} s; sha256 {found.sha256}.")
     say_written(out)
 

@@ -48,6 +48,8 @@ class Ran:
         deaths: Workers that died on the way.
         peak_megabytes: The most memory that a worker had.
         sha256: A hash of all results, the same for the same question, data and machine.
+        left_out: Records that were left out of the data because they cannot be read (`drop_broken`), as sentences; the
+            first few, and how many more there are.
     """
 
     folder: Path
@@ -59,6 +61,7 @@ class Ran:
     deaths: int
     peak_megabytes: float
     sha256: str
+    left_out: str = ""
 
 
 def run_corpus(  # noqa: PLR0913  the public call: every argument but two is optional and named
@@ -155,7 +158,8 @@ def run_question(opening: Callable[[], Classifier], asked: Asked, *, classifier:
         asked: What is asked.
         classifier: The model, if work is to be done here with it.
     """
-    records = asked.data.records()
+    reading = asked.data.reading()
+    records = asked.data.records(reading)
     head = head_of(asked.data, records)
     known = opening() if classifier is None else classifier
     plan = plan_of(known, head, asked.question)
@@ -170,7 +174,7 @@ def run_question(opening: Callable[[], Classifier], asked: Asked, *, classifier:
         with shown(asked.data.count() if asked.progress else None, shown=asked.progress) as told:
             driver = Driver(asked.out, asked.retry_failed, told)
             count = driver.drive(_watched(asked.out, shards), engine, workers=asked.where.workers)
-        return _ended(asked.out, count)
+        return _ended(asked.out, count, reading.left_out)
 
 
 def here(job: Job, classifier: Classifier) -> Engine:
@@ -238,7 +242,7 @@ def _watched(folder: Path, shards: Iterator[Shard]) -> Iterator[Shard]:
         yield shard
 
 
-def _ended(folder: Path, count: Count) -> Ran:
+def _ended(folder: Path, count: Count, left_out: str) -> Ran:
     """Remove what no commit vouches for, and write that all is done."""
     manifest = runs.manifest_in(folder)
     parts.tidy(folder, parts.each_that_counts(folder, {} if manifest is None else manifest.earlier))
@@ -253,6 +257,7 @@ def _ended(folder: Path, count: Count) -> Ran:
         count.deaths,
         count.peak_megabytes,
         str(said["sha256"]),
+        left_out,
     )
 
 
