@@ -7,20 +7,22 @@ Ray is imported only here. A local cluster has no dashboard. The folder must be 
 """
 
 import logging
-import time
-from collections.abc import Collection, Hashable, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import count as counting
 from typing import Any
 
 from whylight.core.errors import InputError, SettingError
+from whylight.core.interruption import postponed
 from whylight.engines.engine import Died, Event, Opening, Raised, Ready, Served, event_of
 
 OLDEST = (2, 52)
 """Earlier versions let any web page run code on a cluster (CVE-2025-62593)."""
-ANSWER = 30.0
+ANSWER = 10.0
 """Seconds in which a cluster must answer."""
+REASON = 200
+"""Characters of Ray's complaint that are repeated."""
 
 
 class Ray:
@@ -32,11 +34,9 @@ class Ray:
     """
 
     def __init__(self, opening: Opening, address: str | None) -> None:
-        self._ray = _imported()
-        self._ours = not self._ray.is_initialized()
-        if self._ours:
-            _connect(self._ray, address)
-        self._opening = self._ray.put(opening)
+        self._ray = check(address)
+        self._opening, self._address = opening, address
+        self._connected = self._ours = False
         self._names = counting()
         self._actors: dict[Hashable, Any] = {}
         self._calls: dict[Hashable, Any] = {}
@@ -44,15 +44,26 @@ class Ray:
 
     def start(self, count: int) -> Sequence[Hashable]:
         """Ask for so many actors of one CPU each."""
-        cpus = int(self._ray.cluster_resources().get("CPU", 0))
-        if not self._actors and count > cpus:
-            raise SettingError(f"the Ray cluster has {cpus} CPUs, and {count} workers need one each; ask for fewer.")
+        if not self._connected:
+            self._connect(count)
         made = self._ray.remote(Served).options(num_cpus=1, max_restarts=0, max_task_retries=0)
         names = [next(self._names) for _ in range(count)]
         for name in names:
             self._actors[name] = made.remote(self._opening)
             self._calls[name] = self._actors[name].ready.remote()
         return names
+
+    def _connect(self, workers: int) -> None:
+        """Connect to the cluster, or start one; an interrupt waits for that, which may hang where it is interrupted."""
+        with postponed():
+            self._ours = not self._ray.is_initialized()
+            if self._ours:
+                _connect(self._ray, self._address)
+            self._connected = True
+        cpus = int(self._ray.cluster_resources().get("CPU", 0))
+        if workers > cpus:
+            raise SettingError(f"the Ray cluster has {cpus} CPUs, and {workers} workers need one each; ask for fewer.")
+        self._opening = self._ray.put(self._opening)
 
     def send(self, worker: Hashable, order: Any) -> None:  # noqa: ANN401  whatever the workers do
         """Call an actor."""
@@ -61,7 +72,10 @@ class Ray:
     def wait(self, workers: Collection[Hashable], *, seconds: float) -> list[Event]:
         """Wait for calls that are done, or whose actor has died."""
         calls = {self._calls[name]: name for name in workers}
-        done, _ = self._ray.wait(list(calls), num_returns=1, timeout=seconds)
+        try:
+            done, _ = self._ray.wait(list(calls), num_returns=1, timeout=seconds)
+        except (self._ray.exceptions.RayError, ConnectionError) as error:
+            raise InputError(f"the Ray cluster is gone ({_first_line(error)}); the same call resumes.") from None
         return [self._event(calls[call], call) for call in done]
 
     def _event(self, name: Hashable, call: Any) -> Event:  # noqa: ANN401  a library without types
@@ -73,7 +87,7 @@ class Ray:
             why = str(error).casefold()
             return Died(name, opened=name in self._open, of_node="node" in why and "died" in why)
         except lost.RayError as error:
-            return Raised(name, RuntimeError(str(error).partition("\n")[0]))
+            return Raised(name, InputError(f"a worker on the Ray cluster gave no answer ({_first_line(error)})."))
         self._open.update({name} if isinstance(event, Ready) else ())
         return event
 
@@ -83,7 +97,26 @@ class Ray:
             with suppress(self._ray.exceptions.RayError):  # the cluster is gone
                 self._ray.kill(actor, no_restart=True)
         if self._ours:
-            self._ray.shutdown()
+            with postponed():
+                self._ray.shutdown()
+
+
+def check(address: str | None) -> Any:  # noqa: ANN401  a library without types
+    """Return Ray, after a look at what can be known without starting it.
+
+    Raises:
+        InputError: It is not installed, or too old.
+        SettingError: Nobody answers at the address.
+    """
+    ray = _imported()
+    if address is not None:
+        with _said(address):
+            _check_address(address)
+    return ray
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0][:REASON].rstrip(".") or type(error).__name__
 
 
 def _imported() -> Any:  # noqa: ANN401  a library without types
@@ -101,14 +134,19 @@ def _imported() -> Any:  # noqa: ANN401  a library without types
 
 def _connect(ray: Any, address: str | None) -> None:  # noqa: ANN401
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    try:
+    with _said(address):
         if address is None:
             ray.init(include_dashboard=False, **quiet)
         else:
-            _check_address(address)
             ray.init(address=address, **quiet)
+
+
+@contextmanager
+def _said(address: str | None) -> Iterator[None]:
+    try:
+        yield
     except (ConnectionError, OSError, RuntimeError, ValueError, TimeoutError) as error:
-        reason = " ".join(str(error).split())[:200].rstrip(".")
+        reason = " ".join(str(error).split())[:REASON].rstrip(".")
         raise SettingError(
             f"no Ray cluster answers at '{address or 'this machine'}' ({reason}); start one with `ray start --head`, "
             "or leave out --address."
@@ -125,7 +163,4 @@ def _check_address(address: str) -> None:
     host, _, port = place.rpartition(":")
     if not host or not port.isdecimal():
         raise ValueError("an address is HOST:PORT, ray://HOST:PORT or auto")
-    began = time.monotonic()
-    socket.create_connection((host, int(port)), timeout=min(ANSWER, 10.0)).close()
-    if time.monotonic() - began > ANSWER:
-        raise TimeoutError("it takes too long")
+    socket.create_connection((host, int(port)), timeout=ANSWER).close()

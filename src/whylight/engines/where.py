@@ -31,6 +31,18 @@ class Where:
         if self.address is not None and self.engine != "ray":
             raise SettingError("an address is that of a Ray cluster; say --engine ray, too.")
 
+    def check(self) -> None:
+        """Say what can be said before any work: whether there is such an engine, and whether somebody answers.
+
+        Raises:
+            InputError: Ray is not installed.
+            SettingError: Nobody answers at the address.
+        """
+        if self.engine == "ray":
+            from whylight.engines.on_ray import check  # noqa: PLC0415  only who asks for it needs it
+
+            check(self.address)
+
     def workers_of(self, opening: Opening) -> Engine:
         """Return the engine, which has no worker yet.
 

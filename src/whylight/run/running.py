@@ -158,6 +158,7 @@ def run_question(opening: Callable[[], Classifier], asked: Asked, *, classifier:
         asked: What is asked.
         classifier: The model, if work is to be done here with it.
     """
+    asked.where.check()
     reading = asked.data.reading()
     records = asked.data.records(reading)
     head = head_of(asked.data, records)

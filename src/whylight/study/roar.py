@@ -53,7 +53,7 @@ from whylight.study.retrained import Roar
 from whylight.study.retraining import Study, retrained
 from whylight.training.folder import claimed_by_one, interruptible, mark_started
 from whylight.training.recipe import Recipe, make_recipe
-from whylight.training.seeds import check_alone
+from whylight.training.seeds import check_where
 from whylight.training.train import check_data, open_start, require_libraries
 from whylight.views.classifier import Classifier
 
@@ -151,7 +151,7 @@ def roar(  # noqa: PLR0913  the public call: every argument but six is optional
 
 def _check_where(where: Where | None, classifier: Any, *, budget: float | None, max_memory: str | None) -> None:  # noqa: ANN401
     """Refuse what workers cannot have."""
-    check_alone(where)
+    check_where(where)
     if where is not None and isinstance(classifier, Classifier):
         raise SettingError("a classifier that is loaded already is in this process; for workers, name its folder.")
     if where is not None and (budget is not None or max_memory is not None):

@@ -73,7 +73,7 @@ def train_seeds(  # noqa: PLR0913  the public call: every argument but six is op
         >>> wl.train_seeds(None, data, dev, wl.recipe(), seeds=[0, 1], out="models", workers=2)  # doctest: +SKIP
     """
     where, folder = elsewhere(engine, workers, address), Path(out)
-    check_alone(where)
+    check_where(where)
     require_libraries()
     check_data(data, dev, check_recipe(recipe))
     fit = partial(train, model, data, dev, architecture=architecture, label_descriptions=label_descriptions)
@@ -118,9 +118,12 @@ def opened(fit: Fit, recipe: Recipe, out: Path, *, on_cpu: bool) -> Work:
     return work
 
 
-def check_alone(where: Where | None) -> None:
-    """Refuse workers where processes train together already."""
-    if where is not None and processes.count() > 1:
+def check_where(where: Where | None) -> None:
+    """Refuse workers where processes train together already, and an engine that is not there."""
+    if where is None:
+        return
+    where.check()
+    if processes.count() > 1:
         raise SettingError(
             "these processes train one model together (torchrun); leave out --workers, or start one process."
         )

@@ -32,7 +32,7 @@ from whylight.training.progress import trial_bar
 from whylight.training.recipe import Recipe
 from whylight.training.result import read_receipt
 from whylight.training.search import minimised_number, parse_search
-from whylight.training.seeds import check_alone
+from whylight.training.seeds import check_where
 from whylight.training.train import described_labels, identity_of, open_start, selection_of, train
 from whylight.training.trials import opened_study
 
@@ -131,7 +131,7 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
     if trials < 1:
         raise SettingError(f"a search takes at least one trial, not {trials}.")
     where = elsewhere(engine, workers, address)
-    check_alone(where)
+    check_where(where)
     together = _together(together, where)
     space = parse_search(search, recipe)
     folder = Path(out)
