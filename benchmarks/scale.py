@@ -30,11 +30,12 @@ from clock import Result
 import whylight as wl
 from whylight.core.memory import resident_bytes
 from whylight.data.stream import stream
+from whylight.engines.where import Where
 from whylight.models.load import load
 from whylight.run import driving
 from whylight.run.estimating import forecast
 from whylight.run.evaluate import Question
-from whylight.run.running import Asked, Where
+from whylight.run.running import Asked
 
 METHODS = ("occlusion", "input_x_gradient", "decompx_linear")
 FLAT, OVERHEAD, SHARE, SPEEDUP, FORECAST = 1.1, 1.05, 0.9, 1.6, 0.25

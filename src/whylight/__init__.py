@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from whylight.training.fit import fit
     from whylight.training.fit_mlm import fit_mlm
     from whylight.training.recipe import recipe
+    from whylight.training.seeds import train_seeds
     from whylight.training.train import train
     from whylight.training.tune import tune
 
@@ -76,6 +77,7 @@ __all__ = [
     "sanity_check",
     "show",
     "train",
+    "train_seeds",
     "tune",
 ]
 
@@ -104,6 +106,7 @@ _LAZY = {
     "run_corpus": "whylight.run.running",
     "sanity_check": "whylight.study.sanity",
     "train": "whylight.training.train",
+    "train_seeds": "whylight.training.seeds",
     "tune": "whylight.training.tune",
 }
 

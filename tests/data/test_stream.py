@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import fsspec
@@ -10,6 +12,7 @@ import pytest
 
 import whylight as wl
 from whylight.core.errors import InputError, SettingError
+from whylight.data import _seen
 from whylight.data.stream import stream
 
 ROWS = [{"text": f"a good film {number}", "label": "positive" if number % 2 else "negative"} for number in range(7)]
@@ -82,3 +85,47 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
             list(stream(spec).records())
     with pytest.raises(SettingError, match="no setting 'colour'"):
         list(stream(path, colour="red").records())
+
+
+def test_an_id_that_stands_twice_is_refused_or_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.jsonl"
+    rows = [{**row, "id": str(number % 5)} for number, row in enumerate(ROWS)]
+    path.write_text(lines(rows), encoding="utf-8")
+    read = stream(path).records()
+    assert [next(read).id for _ in range(5)] == ["0", "1", "2", "3", "4"]
+    with pytest.raises(InputError, match=r"^line 6 of .* has the id '0' of an earlier record; ids must be unique\.$"):
+        next(read)
+    given = stream(path, drop_broken=True)
+    reading = given.reading()
+    assert [record.example.key for record in given.records(reading)] == [row["text"] for row in ROWS[:5]]
+    assert reading.left_out.startswith("2 that cannot be read (line 6 of ")
+    assert list(given.records()) == list(wl.dataset(path, drop_broken=True).records)
+    (tmp_path / "a.jsonl").write_text(lines(rows[:5]), encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text(lines(rows[5:]), encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 1 of '.*b\.jsonl' has the id '0'"):
+        list(stream(f"{tmp_path}/[ab].jsonl").records())
+
+
+def test_data_in_memory_is_looked_at_alike() -> None:
+    whole = wl.dataset("planted:", split="dev", size=6, length=8)
+    twice = replace(whole, records=(*whole.records, whole.records[2]))
+    with pytest.raises(InputError, match=r"record 7 of 'planted' \(dev\) has the id '.*' of an earlier record"):
+        list(stream(twice).records())
+
+
+def test_ids_are_remembered_in_the_memory_of_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_seen, "_SET_UP", tuple(re.sub(r"= -\d+", "= -64", one) for one in _seen._SET_UP))
+    names = [f"\udc80 row {number}" for number in range(20_000)]  # of 20 bytes, more than fit
+    with _seen.Seen() as seen:
+        for name in names:
+            seen.add(name)
+        for name in names[::999]:
+            with pytest.raises(InputError, match="of an earlier record"):
+                seen.add(name)
+
+
+def test_bounds_that_are_no_numbers_are_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.jsonl"
+    path.write_text(lines(ROWS), encoding="utf-8")
+    with pytest.raises(SettingError, match="max_file_bytes"):
+        list(stream(path, max_file_bytes="many").records())

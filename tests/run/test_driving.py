@@ -2,6 +2,8 @@
 
 import json
 import os
+import threading
+import time
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,9 +16,10 @@ from test_parts import Killed, killing, sums
 
 import whylight as wl
 from whylight.core.errors import InputError, SettingError
-from whylight.data.stream import Stream
-from whylight.run import book, driving, running
-from whylight.run.engines.engine import Event
+from whylight.data.stream import Stream, stream
+from whylight.engines import crew
+from whylight.engines.engine import Died, Done, Event, Ready
+from whylight.run import book, driving, notes, running, tally
 from whylight.run.worker import Job, Order, Worker
 from whylight.store import files, parts, runs, success, tables
 
@@ -53,7 +56,7 @@ class Mortals:
     def start(self, count: int) -> Sequence[Hashable]:
         self.names += count
         names = list(range(self.names - count, self.names))
-        self.new += [Event(name, ready=True) for name in names]
+        self.new += [Ready(name) for name in names]
         return names
 
     def send(self, worker: Hashable, order: Order) -> None:
@@ -73,11 +76,11 @@ class Mortals:
             try:
                 self.worker.work(order)
             except Killed:
-                return [Event(name)]
+                return [Died(name)]
             finally:
                 for one in patches:
                     one.stop()
-        return [Event(name, self.worker.work(order))]
+        return [Done(name, self.worker.work(order))]
 
     def stop(self, *, kindly: bool) -> None:
         assert not kindly
@@ -96,9 +99,9 @@ def with_mortals(monkeypatch: pytest.MonkeyPatch, deaths: int) -> list[Mortals]:
         made.append(Mortals(job, classifier, dies))
         return made[-1]
 
-    monkeypatch.setattr(running, "Here", engine)
-    real = running.Driver
-    monkeypatch.setattr(running, "Driver", lambda folder, engine, _, *rest: real(folder, engine, 3, *rest))
+    monkeypatch.setattr(running, "here", engine)
+    real = crew.Crew
+    monkeypatch.setattr(driving, "Crew", lambda engine, _: real(engine, 3))
     return made
 
 
@@ -117,7 +120,7 @@ def test_the_bytes_are_the_same_whatever_the_order_and_whoever_died(
         assert other.sha256 == one.sha256
         assert sums(out) == sums(tmp_path / "one")
         assert not (out / driving.ATTEMPTS).exists()
-        assert not (out / driving.WORKING).exists()
+        assert not (out / notes.WORKING).exists()
 
 
 def test_what_evaluate_writes_is_what_run_writes(data: str, tmp_path: Path) -> None:
@@ -147,6 +150,26 @@ def test_data_that_has_grown_is_gone_on_with_and_other_data_is_refused(tmp_path:
             run(written(data, others), out)
     assert sums(out) == before
     assert run(written(data), out).new == 0
+
+
+def test_an_id_that_stands_twice_stops_the_run_and_loses_nothing(tmp_path: Path) -> None:
+    rows = [{"id": f"t{number}", "text": text} for number, text in enumerate(TEXTS * 6)]
+    data, out = tmp_path / "texts.jsonl", tmp_path / "run"
+
+    def write(own: list[dict[str, str]]) -> str:
+        data.write_text("".join(json.dumps(row) + "\n" for row in own), encoding="utf-8")
+        return str(data)
+
+    with pytest.raises(InputError, match=r"line 76 of .* has the id 't3' of an earlier record"):
+        run(write([*rows[:75], {**rows[75], "id": "t3"}, *rows[76:]]), out)
+    assert success.read_success(out) is None
+    again = run(write(rows), out)
+    assert (again.texts, again.new) == (84, 12)  # the shards before that text are done
+    assert again.sha256 == run(str(data), tmp_path / "at once").sha256
+    twice = stream(write([*rows, {**rows[3], "text": "another"}]), drop_broken=True, unlabelled=True)
+    ran = run(twice, tmp_path / "dropped")
+    assert ran.texts == 84
+    assert ran.left_out.startswith("1 that cannot be read (line 85 of ")
 
 
 def test_another_model_method_setting_or_driver_is_refused(data: str, tmp_path: Path) -> None:
@@ -191,18 +214,60 @@ def test_a_text_that_three_workers_died_of_is_set_aside(
             name, order = self.held[-1]
             if 5 in order.shard.numbers and 5 not in order.aside:
                 self.held.pop()
-                note = tmp_path / "run" / driving.WORKING / f"{order.shard.first:08d}"
-                note.parent.mkdir(exist_ok=True)
-                note.write_text("000000000005 000000000005\n", encoding="ascii")
-                return [Event(name)]
+                with notes.note(tmp_path / "run", order.shard.first) as note:
+                    note.begin([5], new=1, failed=0)
+                return [Died(name)]
             return super().wait(workers, seconds=seconds)
 
-    monkeypatch.setattr(running, "Here", lambda job, classifier: Dying(job, classifier, lambda: False))
+    monkeypatch.setattr(running, "here", lambda job, classifier: Dying(job, classifier, lambda: False))
     found = run(data, tmp_path / "run")
     assert (found.deaths, found.failed, found.texts) == (3, 1, 14)
     (row,) = [row for row in _texts(tmp_path / "run") if row["status"] == "failed"]
     assert row["number"] == 5
     assert row["reason"] == "3 processes died while they worked on it"
+
+
+def test_texts_are_counted_while_their_shard_is_worked_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = written(tmp_path / "texts.jsonl", [*TEXTS[:3], "a film that FAILS", *TEXTS[4:]])
+    monkeypatch.setattr(driving, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(tally, "MINUTE", 0.0)
+    seen, real, enough = list[driving.Count](), tally.told, threading.Event()
+
+    def told(count: driving.Count, total: int | None) -> str:
+        seen.append(count)
+        if count.texts == 10:
+            enough.set()
+        return real(count, total)
+
+    def waiting(texts: list[str]) -> Any:
+        if any("number 10" in text for text in texts):
+            assert enough.wait(20)  # the shard of all texts goes on when ten of them have been counted
+        return corpus_models.failing(texts)
+
+    monkeypatch.setattr(tally, "told", told)
+    found = run(data, tmp_path / "run", waiting, shard=256, progress=True)
+    assert (found.texts, found.failed) == (14, 1)
+    counts = [count.texts for count in seen]
+    assert counts == sorted(counts)
+    middle = next(count for count in seen if count.texts == 10)
+    assert (middle.new, middle.failed, middle.shards) == (10, 1, 0)
+    assert not (tmp_path / "run" / notes.WORKING).exists()
+
+
+def test_progress_says_rate_time_left_and_failures() -> None:
+    count = driving.Count()
+    assert tally.told(count, 2000) == "0 of 2,000 texts, the model is being loaded"
+    count.ready = time.monotonic() - 100
+    assert tally.told(count, 2000) == "0 of 2,000 texts"
+    count.texts, count.new, count.failed = 600, 500, 2
+    assert tally.told(count, 2000) == "600 of 2,000 texts, 5.0 per second, 5 min left, 2 failed"
+    assert tally.told(count, None) == "600 texts, 5.0 per second, 2 failed"
+    assert [tally.paced(rate) for rate in (40.0, 0.5, 0.01, 1e-5)] == [
+        "40.0 per second",
+        "30.0 per minute",
+        "36.0 per hour",
+        "0.0 per hour",
+    ]
 
 
 def test_any_file_operation_may_fail_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
@@ -286,8 +351,8 @@ def test_data_is_read_as_it_is_worked_on(tmp_path: Path, monkeypatch: pytest.Mon
     data = written(tmp_path / "many.jsonl", TEXTS * 20)
     take, work = Stream._read, Worker.work
 
-    def counting(self: Stream) -> Any:
-        for record in take(self):
+    def counting(self: Stream, *given: Any) -> Any:
+        for record in take(self, *given):
             read[0] += 1
             yield record
 

@@ -17,8 +17,8 @@ from test_parts import sums
 import whylight as wl
 from whylight.core.errors import InputError, SettingError
 from whylight.data.stream import stream
+from whylight.engines import on_ray
 from whylight.report.exporting import export
-from whylight.run.engines import on_ray
 from whylight.store.querying import query
 
 pytestmark = pytest.mark.ray

@@ -12,9 +12,10 @@ from test_driving import TEXTS, model, run, written
 import whylight as wl
 from whylight.core.errors import InputError, ModelError
 from whylight.data.stream import stream
+from whylight.engines.where import Where
 from whylight.run.estimating import drawn, fitted, forecast
 from whylight.run.evaluate import Question
-from whylight.run.running import Asked, Where
+from whylight.run.running import Asked
 from whylight.run.verifying import verify
 
 KINDS: dict[str, Any] = {"methods": ["occlusion", "lime[samples=20]"], "metrics": ["aopc_comprehensiveness"]}

@@ -6,21 +6,25 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import torch
 
 import masked
 import planted_model
 import quick
 import tiny
+import virtual
 import whylight as wl
 from planted_model import LABELS, Rule, ruled, saved
 from whylight.core.errors import InputError, ModelError, SettingError, WhylightError
 from whylight.core.text import Text
 from whylight.data.dataset import Dataset, Record
 from whylight.explaining.options import Options
-from whylight.study import roar as module
+from whylight.run import shards
+from whylight.study import retraining, roar as module
 from whylight.study.removed import removed_count
 from whylight.study.retrained import UNTOUCHED, Roar
 
@@ -63,7 +67,7 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> Trainings:
             OPENED[str(start)] = real(start, *asked)
         return OPENED[str(start)]
 
-    monkeypatch.setattr(module, "train", made)
+    monkeypatch.setattr(retraining, "train", made)
     monkeypatch.setattr(module, "open_start", open_once)
     return made
 
@@ -119,6 +123,38 @@ def test_only_receipts_are_kept_and_a_stopped_study_trains_and_explains_nothing_
     (folder / "model.safetensors").write_bytes(b"a kill came before it was removed")
     assert run() == whole
     assert [path.name for path in folder.iterdir()] == ["training.json"]
+
+
+def test_one_worker_or_two_of_whom_some_die_give_the_same_table(
+    run: Callable[..., Roar], trainings: Trainings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, threads = saved(planted_model.model(), tmp_path / "model"), torch.get_num_threads()
+    asked: dict[str, Any] = {"classifier": folder, "shares": [0.1, 0.3], "seeds": [0, 1]}
+    virtual.use(monkeypatch)
+    one = run(**asked, out=tmp_path / "one", workers=1)
+    texts = [tuple(record.example.key for record in data) for _, data, *_ in trainings.calls]
+    assert len(trainings.calls) == len(one.rows) == 10
+    made = virtual.use(monkeypatch, deaths=1)
+    assert run(**asked, out=tmp_path / "two", workers=2) == one
+    assert [len(engine.done) for engine in made] == [2, 2, 11]  # shards of train and dev, and trainings; one each twice
+    again = [tuple(record.example.key for record in data) for _, data, *_ in trainings.calls[10:]]
+    assert sorted(again) == sorted(texts)  # what was done, but not said, is not done again
+    assert run(**asked, out=tmp_path / "two") == one  # and it is the folder of a study without workers
+    assert len(made) == 3
+    torch.set_num_threads(threads)
+
+
+def test_texts_that_workers_cannot_explain_are_said(
+    run: Callable[..., Roar], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    virtual.use(monkeypatch)
+    monkeypatch.setattr(shards, "work_together", Mock(side_effect=ValueError("no answer")))
+    folder, threads = saved(planted_model.model(), tmp_path / "model"), torch.get_num_threads()
+    with pytest.raises(
+        InputError, match=r"8 of 8 texts could not be explained; the column 'reason' of '.*train/texts'"
+    ):
+        run(classifier=folder, workers=1)
+    torch.set_num_threads(threads)
 
 
 def test_more_methods_shares_and_seeds_go_on_in_the_same_folder_and_explanations_serve_others(
@@ -228,6 +264,8 @@ def test_what_cannot_be_done_is_refused_before_the_work(
         (SettingError, "words of the whole text", {"options": Options(unit="token")}),
         (SettingError, "words of the whole text", {"options": Options(long="truncate")}),
         (SettingError, "leave out the target", {"options": Options(target="all")}),
+        (SettingError, "for workers, name its folder", {"workers": 2}),
+        (SettingError, "leave out --workers", {"workers": 2, "classifier": folder, "budget": 9.0}),
     ]
     for kind, says, asked in refusals:
         with pytest.raises(kind, match=says):

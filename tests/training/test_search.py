@@ -119,6 +119,8 @@ def test_the_command_that_repeats_a_trial() -> None:
         f"whylight train --data 'a b.jsonl' --out {Path('x') / 'again'} --objective adversarial_noise=0.3 "
         "--objective classification=2 --learning-rate 1.25e-05 --seed 4 --set steps=3 --set epsilon=0.01"
     )
+    by_workers = repeat({**options, "engine": "local", "workers": 2, "address": None}, drawn)
+    assert by_workers == f"OMP_NUM_THREADS=1 {repeat(options, drawn)}"
 
 
 def test_without_optuna_one_sentence_says_what_to_install(

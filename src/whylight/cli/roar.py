@@ -16,6 +16,7 @@ from whylight.cli.data import (
     RationaleColumn,
     TextColumn,
 )
+from whylight.cli.engines import Address, Engine, Workers
 from whylight.cli.evaluate import DEFAULT_METHODS
 from whylight.cli.limits import Budget, MaxMemory
 from whylight.cli.models import Device, training_on
@@ -34,6 +35,7 @@ whylight roar --data reviews.jsonl --dev more.jsonl --model ./my-model --encoder
 --sample 200 --dev-sample 100 --share 0.2 --seeds 1 --epochs 1 --out runs/quick
 
 whylight roar --data sst:trees --encoder ./pretrained --method occlusion --remover infill --out runs/infilled
+--workers 4
 """
 
 
@@ -76,6 +78,9 @@ def roar(  # noqa: PLR0913  one parameter an option
     micro_batch: Annotated[int | None, typer.Option(help="Texts in a pass, where a batch does not fit.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Cut longer texts in trainings.")] = None,
     precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
+    engine: Engine = "local",
+    workers: Workers = None,
+    address: Address = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Setting of a method or remover, e.g. infill.model=FOLDER."),
@@ -99,14 +104,13 @@ def roar(  # noqa: PLR0913  one parameter an option
     """Remove the words that methods call important, train a model anew, and see how much worse it is."""
     texts = read_texts(locals())
     from whylight.explaining.options import Options  # noqa: PLC0415  torch loads only when it is needed
-    from whylight.models.load import load  # noqa: PLC0415
     from whylight.report.sheets import print_sheet  # noqa: PLC0415
     from whylight.report.study_sheets import roar_sheet  # noqa: PLC0415
     from whylight.study.roar import SHARES, roar as run  # noqa: PLC0415
 
     with training_on(device):
         found = run(
-            load(model, head=parse_head(head), device=device),
+            model,
             *texts,
             encoder=encoder,
             methods=method or DEFAULT_METHODS,
@@ -124,6 +128,10 @@ def roar(  # noqa: PLR0913  one parameter an option
             micro_batch=micro_batch,
             max_tokens=max_tokens,
             precision=precision,
+            engine=engine,
+            workers=workers,
+            address=address,
+            load={"head": parse_head(head), "device": device},
         )
     say_written(out)
     for note in found.notes:

@@ -20,12 +20,13 @@ from whylight.cli.data import (
     TextColumn,
     parse_label_map,
 )
+from whylight.cli.engines import Address, Engine
 from whylight.cli.models import Accelerate, AskedBy, Device
 from whylight.cli.names import Methods
 from whylight.cli.settings import parse_head, parse_settings
 from whylight.cli.tables import TableFormat, print_columns, print_records
 from whylight.core.errors import InputError, SettingError
-from whylight.explaining.console import say, say_written
+from whylight.explaining.console import complain, say, say_written
 
 if TYPE_CHECKING:
     from whylight.data.stream import Stream
@@ -74,11 +75,9 @@ def run(  # noqa: PLR0913  one parameter an option
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of a method or metric.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="local (processes of this machine) or ray (a Ray cluster).")] = "local",
+    engine: Engine = "local",
     workers: Annotated[int, typer.Option(help="Workers; each loads the model, and has one thread.")] = 1,
-    address: Annotated[
-        str | None, typer.Option(help="Ray cluster: auto, HOST:PORT or ray://HOST:PORT. [dim]\\[default: one here][/]")
-    ] = None,
+    address: Address = None,
     shard: Annotated[int | None, typer.Option(help="Texts of a part file. [dim]\\[default: 256][/]")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would take, and do nothing.")] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Work again on texts that failed.")] = False,
@@ -96,10 +95,12 @@ def run(  # noqa: PLR0913  one parameter an option
 ) -> None:
     """Explain a whole corpus into a folder of Parquet tables: resumable, by several workers, in constant memory."""
     given = locals()
-    from whylight.explaining.options import Options  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.data.dataset import LOST  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.engines.where import Where  # noqa: PLC0415
+    from whylight.explaining.options import Options  # noqa: PLC0415
     from whylight.models.load import load  # noqa: PLC0415
     from whylight.run.evaluate import Question  # noqa: PLC0415
-    from whylight.run.running import Asked, Where, run_question  # noqa: PLC0415
+    from whylight.run.running import Asked, run_question  # noqa: PLC0415
 
     if not method:
         raise SettingError("name at least one method, e.g. --method occlusion; see `whylight methods`.")
@@ -125,6 +126,8 @@ def run(  # noqa: PLR0913  one parameter an option
         command = shlex.join(["whylight", *sys.argv[1:]])
         raise KeyboardInterrupt(f"what was done is in '{out}', and this resumes from there: {command}") from None
     failed = f", of which {found.failed:,} failed (see the column 'reason' of texts/)" if found.failed else ""
+    if found.left_out:
+        complain(f"{LOST}{found.left_out}.")
     say(f"{found.texts:,} texts{failed}; {found.new:,} of them now, in {found.seconds:,.1f} s; sha256 {found.sha256}.")
     say_written(out)
 

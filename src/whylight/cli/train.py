@@ -1,7 +1,8 @@
 """`whylight train`: a classifier whose reasons hold up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -20,6 +21,7 @@ from whylight.cli.data import (
     read_data,
     say_losses,
 )
+from whylight.cli.engines import Address, Engine, Workers
 from whylight.cli.models import TrainingDevice, training_on
 from whylight.cli.settings import parse_settings
 from whylight.core.errors import InputError, SettingError
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from whylight.data.dataset import Dataset
     from whylight.models.prepare import Architecture
     from whylight.training.recipe import Recipe
+    from whylight.training.result import Trained
 
 DEV_SEED = 1
 EXAMPLES = """
@@ -38,7 +41,7 @@ whylight train --data reviews.jsonl --dev more.jsonl --out ./my-model
 
 whylight train --data reviews.csv --text-column review --label-column stars --dev more.csv --out ./my-model
 
-whylight train --data sst:trees --objective rationale_attention=1 --out ./guided --seeds 3
+whylight train --data sst:trees --objective rationale_attention=1 --out ./guided --seeds 3 --workers 3
 
 whylight train --data sst:trees --objective rationale_rollout --find-bound --out ./bound
 
@@ -108,6 +111,9 @@ def train(  # noqa: PLR0913  one parameter an option
     precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="Train so many models, in folders seed-N.")] = 1,
+    engine: Engine = "local",
+    workers: Workers = None,
+    address: Address = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of an objective.")
     ] = None,
@@ -124,10 +130,23 @@ def train(  # noqa: PLR0913  one parameter an option
 ) -> None:
     """Train a classifier, on labels alone or also on reasons."""
     asked = read_options(locals())
+    from whylight.engines.where import elsewhere  # noqa: PLC0415  torch loads only when it is needed
+    from whylight.training.seeds import train_seeds  # noqa: PLC0415
+    from whylight.training.train import train as train_one  # noqa: PLC0415
+
+    where: dict[str, Any] = {"engine": engine, "workers": workers, "address": address}
+    learnt, chosen = asked.data
+    named: dict[str, Any] = {"architecture": asked.architecture, "label_descriptions": asked.label_descriptions}
     with training_on(device):
-        for number in range(seed, seed + seeds):
-            folder = out if seeds == 1 else out / f"seed-{number}"
-            _one(model, asked, number, folder)
+        if seeds == 1 and elsewhere(**where) is not None:
+            raise SettingError("workers share several trainings; say how many: --seeds, or leave out --workers.")
+        if seeds == 1:
+            recipe = replace(asked.recipe, seed=seed)
+            _say_trained(asked, train_one(model, learnt, chosen, recipe, out=out, **named))
+            return
+        told = partial(_say_trained, asked)
+        every = range(seed, seed + seeds)
+        train_seeds(model, learnt, chosen, asked.recipe, seeds=every, out=out, told=told, **named, **where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,21 +190,10 @@ def read_texts(options: Mapping[str, Any], *, labelled: bool = True) -> "tuple[D
     return learnt, chosen
 
 
-def _one(model: str | None, asked: Asked, seed: int, out: Path) -> None:
-    """Train one model and say what came of it."""
-    from dataclasses import replace  # noqa: PLC0415
+def _say_trained(asked: Asked, found: "Trained") -> None:
+    """Say what came of a training."""
+    from whylight.training import processes  # noqa: PLC0415  torch loads only when it is needed
 
-    from whylight.training import processes  # noqa: PLC0415
-    from whylight.training.train import train as run  # noqa: PLC0415
-
-    found = run(
-        model,
-        *asked.data,
-        replace(asked.recipe, seed=seed),
-        out=out,
-        architecture=asked.architecture,
-        label_descriptions=asked.label_descriptions,
-    )
     if not processes.is_first():
         return
     say_written(found.folder)
@@ -194,7 +202,7 @@ def _one(model: str | None, asked: Asked, seed: int, out: Path) -> None:
     shown = ", ".join(
         f"{name} {value if isinstance(value, int) else f'{value:.4f}'}" for name, value in figures.items()
     )
-    say(f"{out}: epoch {receipt['best_epoch']:g} of {receipt['epochs_run']:g}; {shown}")
+    say(f"{found.folder}: epoch {receipt['best_epoch']:g} of {receipt['epochs_run']:g}; {shown}")
     for note in receipt.get("notes", []):
         say(f"note: {note}")
     if asked.recipe.combine == "alone":

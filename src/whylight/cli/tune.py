@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """Trials in the table."""
+WHERE = ("engine", "workers", "address")
+"""Options that say where trials are trained, which a single training has not."""
 LEFT_OUT = ("seeds",)
 """Options of `train` that a search does not have."""
 FLAGS = {"settings": "--set", "data_settings": "--data-set"}
@@ -31,6 +33,8 @@ EXAMPLES = """
 [bold]Examples[/bold]
 
 whylight tune --data reviews.jsonl --dev more.jsonl --trials 20 --out ./search
+
+whylight tune --data sst:trees --trials 40 --workers 4 --out ./search
 
 whylight tune --data sst:trees --search rationale_attention=0.1:50:log --search epochs=2:6 --out ./weights
 
@@ -51,6 +55,12 @@ def tune(
             "[dim]\\[default: learning_rate from 1e-5 to 2e-4, log][/]",
         ),
     ] = None,
+    together: Annotated[
+        int | None,
+        typer.Option(
+            help="Trials that are drawn at once, from what those before gave. [dim]\\[default: 1, with --workers 8][/]"
+        ),
+    ] = None,
     output_format: Annotated[TableFormat, typer.Option("--format", help="table, json or csv.")] = TableFormat.table,
     **options: Any,  # noqa: ANN401  those of `train`
 ) -> None:
@@ -59,6 +69,7 @@ def tune(
 
     asked = {**options, "out": out, "objective": _with_searched(options["objective"] or [], search or [])}
     read = read_options(asked)
+    where: dict[str, Any] = {name: options[name] for name in WHERE}
     with training_on(options["device"]):
         found = run(
             options["model"],
@@ -69,6 +80,8 @@ def tune(
             trials=trials,
             architecture=read.architecture,
             label_descriptions=read.label_descriptions,
+            together=together,
+            **where,
         )
     say_written(found.folder)
     again = repeat(asked, found.receipt["trial"]["parameters"])
@@ -106,12 +119,16 @@ def repeat(options: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
     values["out"] = options["out"] / "again"
     words = ["whylight", "train"]
     for name, parameter in known.items():
+        if name in WHERE:
+            continue
         value = values.get(name, parameter.default)
         if value not in (parameter.default, None, []):
             flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
             each = value if isinstance(value, list) else [value]
             words += [flag] if value is True else [word for one in each for word in (flag, str(one))]
-    return shlex.join(words)
+    # a worker has one thread, and the number of threads shows in the last digits
+    by_workers = any(options.get(name) not in (None, known[name].default) for name in WHERE)
+    return f"{'OMP_NUM_THREADS=1 ' if by_workers else ''}{shlex.join(words)}"
 
 
 def _records(trials: "Sequence[TriedRecipe]") -> list[dict[str, Any]]:

@@ -116,6 +116,14 @@ class Reading:
         if len(self.named) < NAMED:
             self.named.append(str(error).rstrip("."))
 
+    @property
+    def left_out(self) -> str:
+        """What was dropped, as a sentence without a full stop; empty if nothing was."""
+        if not self.dropped:
+            return ""
+        more = f"; and {self.dropped - len(self.named)} more" if self.dropped > len(self.named) else ""
+        return f"{self.dropped} that cannot be read ({'; '.join(self.named)}{more})"
+
     def aside(self, *, strict: bool = False) -> "Reading":
         """Return the same way of reading with a count of its own, or (`strict`) one that drops nothing."""
         return replace(self, drop_broken=self.drop_broken and not strict, dropped=0, named=[])

@@ -38,7 +38,7 @@ record without the latter, is refused; `ignore=NAME,NAME` says that it is meant 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -136,18 +136,18 @@ class Table:
         """Add the records of files that are one table."""
         if len(parts) > 1 and sum(file.stat().st_size for file in parts) > reading.max_file_bytes:
             raise InputError(f"'{quotable(parts[0].parent)}' {reading.too_large()}.")
-        for _ in self.records_in(parts, reading, keep=self.records):
+        for _ in self.records_in(parts, reading, check=lambda record: add(self.records, record.id, record)):
             pass
 
     def records_in(
-        self, parts: Iterable[Path], reading: Reading, *, keep: dict[str, Record] | None = None
+        self, parts: Iterable[Path], reading: Reading, *, check: Callable[[Record], None]
     ) -> Iterator[Record]:
         """Yield the records of files that are one table, as they come.
 
         Args:
             parts: The files.
             reading: How they are read.
-            keep: Where to put the records, too; an id that stands twice is then refused.
+            check: Refuses a record whose id has come before.
         """
         before = 0
         for file in parts:
@@ -155,8 +155,8 @@ class Table:
             for line, row in table_rows(file, reading, self.columns.named):
                 try:
                     record = self.taken(before + line, self.columns.read(row))
-                    if record is not None and keep is not None:
-                        add(keep, record.id, record)
+                    if record is not None:
+                        check(record)
                 except InputError as flaw:
                     reading.drop(file, line, flaw, unit=unit(file))
                 else:

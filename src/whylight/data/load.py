@@ -67,7 +67,7 @@ def dataset(
     splits = chosen.facts["splits"]
     if splits and split not in splits:
         raise unknown(f"split of '{name}'", split, splits)
-    reading = _reading_rules({"drop_broken": drop_broken, **{n: settings.pop(n) for n in BOUNDS if n in settings}})
+    reading = reading_rules({"drop_broken": drop_broken, **{n: settings.pop(n) for n in BOUNDS if n in settings}})
     takes = (path, split, reading) if Reading in chosen.consumes else (path, split)
     if reading.drop_broken and chosen.facts["needs_path"] and Reading not in chosen.consumes:
         raise SettingError(f"the corpus '{name}' cannot leave out broken records.")
@@ -112,7 +112,7 @@ def _check_columns_are_named(corpus: str, settings: Mapping[str, object]) -> Non
         )
 
 
-def _reading_rules(given: Mapping[str, object]) -> Reading:
+def reading_rules(given: Mapping[str, object]) -> Reading:
     """Return how files are read, from what the user said."""
     kinds: dict[str, Setting] = {"drop_broken": Setting("drop_broken", bool, default=False)}
     kinds |= {name: Setting(name, int, default) for name, default in BOUNDS.items()}
@@ -157,8 +157,7 @@ def _noted(loaded: Dataset, reading: Reading) -> Dataset:
         )
     notes = list(loaded.notes)
     if reading.dropped:
-        more = f"; and {reading.dropped - len(reading.named)} more" if reading.dropped > len(reading.named) else ""
-        notes.append(f"{LOST}{reading.dropped} that cannot be read ({'; '.join(reading.named)}{more})")
+        notes.append(f"{LOST}{reading.left_out}")
     classes = {label for record in loaded for label in record.labels}
     if not classes:
         notes.append("the records have no gold label")

@@ -5,13 +5,13 @@
 
 A path is a file or folder as `wl.dataset` takes it, a pattern (`parts/*.parquet`), or an address that fsspec knows
 (`s3://bucket/reviews/*.jsonl`): such files are copied here one at a time, and removed when they are read. What is not a
-file of one's own (`sst:PATH`, `hf:NAME`) is read at once, as `wl.dataset` does. An id that stands twice
-is not noticed in what is streamed: who remembers all of them has no constant memory.
+file of one's own (`sst:PATH`, `hf:NAME`) is read at once, as `wl.dataset` does. An id that stands twice is refused, or
+left out with other broken records, where it comes for the second time (`data/_seen.py`).
 """
 
 import glob
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -19,12 +19,14 @@ from typing import Any
 
 from whylight.core.errors import InputError, SettingError
 from whylight.core.inputs import JsonValue
+from whylight.data._checks import Flaw
 from whylight.data._columns import Named
 from whylight.data._reading import Reading
+from whylight.data._seen import Seen
 from whylight.data._tables import ENDINGS, LINES
 from whylight.data.dataset import Dataset, Record, relabelled_record
 from whylight.data.files import SPLIT_FILES, files_of_split, table_of
-from whylight.data.load import ALIASES, BOUNDS, dataset, label_map, which_corpus
+from whylight.data.load import ALIASES, BOUNDS, dataset, label_map, reading_rules, which_corpus
 
 ADDRESS = "://"
 PATTERN = "*?["
@@ -59,34 +61,47 @@ class Stream:
         own: dict[str, JsonValue] = {"name": self.spec, "split": self.split, "settings": dict(self.settings)}
         return {**own, "drop_broken": self.drop_broken, "labels": None if self.labels is None else dict(self.labels)}
 
-    def records(self) -> Iterator[Record]:
+    def reading(self) -> Reading:
+        """Return how files are read: within which bounds, and what was dropped."""
+        given = {name: self.settings[name] for name in BOUNDS if name in self.settings}
+        return reading_rules({"drop_broken": self.drop_broken, "max_file_bytes": ANY_SIZE, **given})
+
+    def records(self, reading: Reading | None = None) -> Iterator[Record]:
         """Yield the records in their order; as often as one likes.
+
+        Args:
+            reading: Where to count what is dropped, `.reading()`.
 
         Raises:
             InputError: It cannot be read, or there is none.
         """
         empty = True
-        for record in self._read():
-            empty = False
-            yield record if self.labels is None else relabelled_record(record, self.labels)
+        with Seen() as seen:
+            for record in self._read(reading or self.reading(), lambda one: seen.add(one.id)):
+                empty = False
+                yield record if self.labels is None else relabelled_record(record, self.labels)
         if empty:
             raise InputError(f"there is no record in the split '{self.split}' of '{self.spec}'.")
 
-    def _read(self) -> Iterator[Record]:
+    def _read(self, reading: Reading, check: Callable[[Record], None]) -> Iterator[Record]:
         if self.whole is not None:
-            yield from self.whole
+            yield from self._whole(self.whole, check)
         elif not _is_files(self.spec):
             yield from dataset(self.spec, split=self.split, drop_broken=self.drop_broken, **self.settings)
         else:
-            given = {"max_file_bytes": ANY_SIZE, **self.settings}
-            reading = Reading(drop_broken=self.drop_broken)
-            for name in BOUNDS:
-                if name in given:
-                    setattr(reading, name, int(given.pop(name)))
+            given = {name: own for name, own in self.settings.items() if name not in BOUNDS}
             named = Named(*(given.pop(f"{name}_column", None) for name in ("text", "pair", "label", "rationale")))
             names = SPLIT_FILES.get(ALIASES.get(self.split, self.split), (self.split,))
             table = table_of(names[0], named, **_checked(given))
-            yield from table.records_in(_files(self.spec, names), reading)
+            yield from table.records_in(_files(self.spec, names), reading, check=check)
+
+    def _whole(self, data: Dataset, check: Callable[[Record], None]) -> Iterator[Record]:
+        for number, record in enumerate(data, start=1):
+            try:
+                check(record)
+            except Flaw as flaw:
+                raise InputError(f"record {number} of '{data.name}' ({data.split}) {flaw}.") from None
+            yield record
 
     def count(self) -> int | None:
         """Return how many records there are at most, where that is quickly said."""

@@ -47,6 +47,7 @@ class Book:
         commits: What is written.
         shard: The most texts of a shard, where the folder says it.
         retry: Whether texts that failed are to be worked on again.
+        failures: Texts that have failed since it was opened.
         waiting: What is not written yet, in the order of the data.
         bytes_waiting: What that takes.
         rows: Without a folder: the rows of each table.
@@ -64,6 +65,7 @@ class Book:
     commits: list[Commit] = field(default_factory=list)
     shard: int | None = None
     retry: bool = False
+    failures: int = 0
     waiting: list[Page] = field(default_factory=list)
     bytes_waiting: int = 0
     rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in parts.SCHEMAS})
@@ -127,6 +129,7 @@ class Book:
             for name, own in tables.items():
                 self.rows[name] += own
             return
+        self.failures += done.reason is not None
         now = time.monotonic()
         text: Row = {"run": self.run, "number": number, "example_id": record.id, "tuning": tuning}
         text |= {"holds": columns.written(holds), "record": record_digest(record)}

@@ -12,6 +12,7 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def forecast(opening: Callable[[], Classifier], asked: Asked) -> Forecast:
     """
     sample, texts = drawn(asked.data.records(), DRAWN)
     probes = _spread(sample, PROBED)
-    with tempfile.TemporaryDirectory(prefix="whylight-") as folder:
+    with tempfile.TemporaryDirectory(prefix="whylight-") as folder, _in_one_thread():
         own = replace(asked, out=Path(folder))
         classifier = opening()
         head = head_of(asked.data, asked.data.records())
@@ -92,6 +93,19 @@ def forecast(opening: Callable[[], Classifier], asked: Asked) -> Forecast:
         peak_megabytes() or 0.0,
         workers,
     )
+
+
+@contextmanager
+def _in_one_thread() -> Iterator[None]:
+    """Compute as a worker does."""
+    import torch  # noqa: PLC0415  which takes long to load
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def drawn(records: Iterator[Record], most: int) -> tuple[list[Record], int]:

@@ -12,25 +12,24 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from whylight.core.errors import InputError, SettingError, unknown
+from whylight.core.errors import InputError, SettingError
 from whylight.core.identity import CALL, Identity
 from whylight.core.inputs import JsonValue
 from whylight.data.dataset import Dataset, Record, in_order
 from whylight.data.stream import Stream, stream
+from whylight.engines.engine import Engine
+from whylight.engines.here import Here
+from whylight.engines.where import Where
 from whylight.explaining.options import Options
 from whylight.run.driving import Count, Driver
-from whylight.run.engines.engine import Engine
-from whylight.run.engines.here import Here
-from whylight.run.engines.local import Local
 from whylight.run.evaluate import Question, identity_of, plan_of
 from whylight.run.growing import check_same, continued
 from whylight.run.shards import Shard, shards_of
 from whylight.run.tally import shown
-from whylight.run.worker import Job
+from whylight.run.worker import Job, Worker, opened
 from whylight.store import files, parts, runs, success
 from whylight.views.classifier import Classifier
 
-ENGINES = ("local", "ray")
 HEAD = 64
 """Texts of which one sees what the data has: labels, rationales."""
 
@@ -49,6 +48,8 @@ class Ran:
         deaths: Workers that died on the way.
         peak_megabytes: The most memory that a worker had.
         sha256: A hash of all results, the same for the same question, data and machine.
+        left_out: Records that were left out of the data because they cannot be read (`drop_broken`), as sentences; the
+            first few, and how many more there are.
     """
 
     folder: Path
@@ -60,29 +61,7 @@ class Ran:
     deaths: int
     peak_megabytes: float
     sha256: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
-    """Where a run is worked on.
-
-    Attributes:
-        engine: `local` or `ray`.
-        workers: How many workers.
-        address: The Ray cluster.
-    """
-
-    engine: str = "local"
-    workers: int = 1
-    address: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
-            raise unknown("engine", self.engine, ENGINES)
-        if self.workers < 1:
-            raise SettingError(f"a run has at least one worker, not {self.workers}.")
-        if self.address is not None and self.engine != "ray":
-            raise SettingError("an address is that of a Ray cluster; say --engine ray, too.")
+    left_out: str = ""
 
 
 def run_corpus(  # noqa: PLR0913  the public call: every argument but two is optional and named
@@ -179,23 +158,29 @@ def run_question(opening: Callable[[], Classifier], asked: Asked, *, classifier:
         asked: What is asked.
         classifier: The model, if work is to be done here with it.
     """
-    records = asked.data.records()
+    asked.where.check()
+    reading = asked.data.reading()
+    records = asked.data.records(reading)
     head = head_of(asked.data, records)
     known = opening() if classifier is None else classifier
     plan = plan_of(known, head, asked.question)
     identity = identity_of(known, plan, asked.data.described())
     identity = replace(identity, names={**identity.names, CALL: call_of(asked.question)})
-    job = Job(opening, asked.question, head, asked.out, identity, threads=None if classifier is not None else 1)
+    job = Job(opening, asked.question, head, asked.out, identity)
     del known
     with files.claimed(asked.out), _said(asked.out):
         most = _taken_up(asked, identity, plan.columns)
         shards = shards_of(chain(head.records, records), most=most)
-        engine: Engine = Here(job, classifier) if classifier is not None else _engine(job, asked.where)
+        engine = asked.where.workers_of(partial(opened, job)) if classifier is None else here(job, classifier)
         with shown(asked.data.count() if asked.progress else None, shown=asked.progress) as told:
-            count = Driver(asked.out, engine, asked.where.workers, asked.retry_failed, told).drive(
-                _watched(asked.out, shards)
-            )
-        return _ended(asked.out, count)
+            driver = Driver(asked.out, asked.retry_failed, told)
+            count = driver.drive(_watched(asked.out, shards), engine, workers=asked.where.workers)
+        return _ended(asked.out, count, reading.left_out)
+
+
+def here(job: Job, classifier: Classifier) -> Engine:
+    """Return the engine of one worker in this process, with a model that is loaded already."""
+    return Here(Worker(job, classifier=classifier).work)
 
 
 def call_of(question: Question) -> dict[str, JsonValue]:
@@ -228,14 +213,6 @@ def head_of(data: Stream, records: Iterator[Record], *, most: int = HEAD) -> Dat
     return Dataset(data.spec, data.split, tuple(names), first, any(len(one.labels) > 1 for one in first))
 
 
-def _engine(job: Job, where: Where) -> Engine:
-    if where.engine == "local":
-        return Local(job)
-    from whylight.run.engines.on_ray import Ray  # noqa: PLC0415  only who asks for it needs it
-
-    return Ray(job, where.address)
-
-
 def _taken_up(asked: Asked, identity: Identity, columns: Any) -> int | None:  # noqa: ANN401
     """Go on with a folder, or begin one; return the texts of its shards."""
     folder = asked.out
@@ -266,7 +243,7 @@ def _watched(folder: Path, shards: Iterator[Shard]) -> Iterator[Shard]:
         yield shard
 
 
-def _ended(folder: Path, count: Count) -> Ran:
+def _ended(folder: Path, count: Count, left_out: str) -> Ran:
     """Remove what no commit vouches for, and write that all is done."""
     manifest = runs.manifest_in(folder)
     parts.tidy(folder, parts.each_that_counts(folder, {} if manifest is None else manifest.earlier))
@@ -281,6 +258,7 @@ def _ended(folder: Path, count: Count) -> Ran:
         count.deaths,
         count.peak_megabytes,
         str(said["sha256"]),
+        left_out,
     )
 
 

@@ -44,9 +44,20 @@ def shown(total: int | None, *, shown: bool) -> Iterator[Callable[[Count], None]
 
 def told(count: Count, total: int | None) -> str:
     """Say in a line how far a run has come."""
-    rate = count.new / max(count.seconds, 1e-9)
     of = "" if total is None else f" of {total:,}"
-    left = "" if total is None or not count.new else f", {duration(max(0, total - count.texts) / rate)} left"
+    rate, left = "", ""
+    if count.ready is None:
+        rate = ", the model is being loaded"
+    elif count.new:
+        rate = f", {paced(count.rate)}"
+        left = "" if total is None else f", {duration(max(0, total - count.texts) / count.rate)} left"
     failures = f", {count.failed:,} failed" if count.failed else ""
     deaths = f", {count.deaths:,} workers died" if count.deaths else ""
-    return f"{count.texts:,}{of} texts, {rate:,.1f} a second{left}{failures}{deaths}"
+    return f"{count.texts:,}{of} texts{rate}{left}{failures}{deaths}"
+
+
+def paced(rate: float) -> str:
+    """Say how many there are per second, or per a longer time if that is less than one."""
+    units = {"second": 1, "minute": 60, "hour": 3600}
+    name, seconds = next(((name, one) for name, one in units.items() if rate * one >= 1), ("hour", units["hour"]))
+    return f"{rate * seconds:,.1f} per {name}"

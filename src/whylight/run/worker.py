@@ -2,12 +2,11 @@
 
 Every engine has the same worker, in its own process or in another. Only receipts come back from it.
 
-A worker notes in the folder which texts it is about to work on (`working/`), in a few bytes and without waiting for the
-disk. If its process dies, whoever drives the run reads there which texts it died of.
+A worker notes in the folder which texts it is about to work on (`run/notes.py`).
 """
 
-import os
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,15 +16,13 @@ from whylight.core.errors import InputError
 from whylight.core.identity import Identity
 from whylight.core.memory import peak_megabytes
 from whylight.data.dataset import Dataset, record_digest
+from whylight.run import notes
 from whylight.run.book import Book
 from whylight.run.evaluate import Question, plan_of
 from whylight.run.shards import Shard, failed, fill
 from whylight.store import parts, runs
 from whylight.store.commits import Commit, counting
 from whylight.views.classifier import Classifier
-
-WORKING = "working"
-"""The folder in which workers note what they are about to work on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,6 @@ class Job:
         head: The first texts, of which one can see what the data has.
         folder: Where results go.
         identity: Whose results they are.
-        threads: Threads of the model; None leaves them as they are.
     """
 
     opening: Callable[[], Classifier]
@@ -46,7 +42,6 @@ class Job:
     head: Dataset
     folder: Path
     identity: Identity
-    threads: int | None = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +94,6 @@ class Worker:
             job: What is to be done.
             classifier: The model, if it is in this process already.
         """
-        if job.threads is not None:
-            _set_threads(job.threads)
         self._job = job
         self._classifier = job.opening() if classifier is None else classifier
         self._plan = plan_of(self._classifier, job.head, job.question)
@@ -115,27 +108,19 @@ class Worker:
         book = self._book(order)
         before = book.missing(shard.numbers, self._plan.columns.cells)
         run_before = sum(one.rows_run for one in book.commits)
-        note = _Note(self._job.folder / WORKING / f"{shard.first:08d}")
-        try:
-            if before:
-                self._set_aside(book, order, before)
-                fill(
-                    book,
-                    self._classifier,
-                    shard,
-                    self._plan,
-                    begin=note.begin,
-                    keep_going=True,
-                    aside=order.aside.keys(),
-                )
-            else:
-                book.settle(shard.numbers)
-        except BaseException:
-            with suppress(InputError):
-                book.write()
-            raise
-        finally:
-            note.end()
+        places = sorted(before)
+        failed = sum(number not in before for one in book.commits for number in one.failed)
+        with notes.note(self._job.folder, shard.first) as note:
+
+            def begin(numbers: Sequence[int]) -> None:
+                note.begin(numbers, new=bisect_left(places, numbers[0]), failed=failed + book.failures)
+
+            try:
+                self._fill(book, order, before, begin)
+            except BaseException:
+                with suppress(InputError):
+                    book.write()
+                raise
         return Receipt(
             shard.first,
             len(shard.records),
@@ -145,6 +130,17 @@ class Worker:
             sum(one.rows_run for one in book.commits) - run_before,
             peak_megabytes(),
         )
+
+    def _fill(
+        self, book: Book, order: Order, missing: Mapping[int, object], begin: Callable[[Sequence[int]], None]
+    ) -> None:
+        """Work on what is missing of a shard, and write it."""
+        if not missing:
+            book.settle(order.shard.numbers)
+            return
+        self._set_aside(book, order, missing)
+        aside = order.aside.keys()
+        fill(book, self._classifier, order.shard, self._plan, begin=begin, keep_going=True, aside=aside)
 
     def _book(self, order: Order) -> Book:
         """Open what there is of a shard, after a look at every byte of it."""
@@ -179,38 +175,6 @@ def _check_data(folder: Path, shard: Shard, known: Sequence[Commit]) -> None:
                 )
 
 
-class _Note:
-    """The few bytes that say which texts are worked on."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: int | None = None
-
-    def begin(self, numbers: Sequence[int]) -> None:
-        if self._file is None:
-            self._path.parent.mkdir(exist_ok=True)
-            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        os.pwrite(self._file, f"{numbers[0]:012d} {numbers[-1]:012d}\n".encode(), 0)
-
-    def end(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            with suppress(OSError):
-                self._path.unlink()
-
-
-def died_of(folder: Path, shard: Shard) -> list[int]:
-    """Return the texts that a worker had begun when it died, and forget them."""
-    path = folder / WORKING / f"{shard.first:08d}"
-    try:
-        first, last = map(int, path.read_text(encoding="ascii").split())
-        path.unlink()
-    except (OSError, ValueError):
-        return []
-    return [number for number in range(first, last + 1) if number in shard.numbers]
-
-
-def _set_threads(count: int) -> None:
-    import torch  # noqa: PLC0415  which takes long to load
-
-    torch.set_num_threads(count)
+def opened(job: Job) -> Callable[[Order], Receipt]:
+    """Return what a worker does with an order."""
+    return Worker(job).work

@@ -16,43 +16,45 @@ were removed may meet in training and validation data; as in the paper, they sta
 A run is a folder. `explained/` holds the explanations as two ordinary runs, `trained/` a receipt per training; models
 are removed as soon as they are measured. After a kill the same call resumes, within a training from its last epoch. The
 runs and `roar.json` (for the trainings) say whose study it is, and refuse another. Shares and seeds are rows of the
-table: more of them may be asked for later.
+table: more of them may be asked for later. Workers share texts, and then trainings; the table is the same for one or
+many.
 
 Reference: Hooker et al. 2019; Pham et al. 2022, section 5.1, and their code. Cost: each method once per text of both
 data sets; (methods x shares + 1) x seeds trainings.
 """
 
-import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product, takewhile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from urllib.parse import quote
+from typing import Any
 
 from whylight.core.errors import InputError, ModelError, SettingError, unknown
-from whylight.core.identity import RECEIPT, Identity
 from whylight.core.limits import limited
 from whylight.data.dataset import Dataset
-from whylight.explaining.bar import progress_bar
+from whylight.data.stream import stream
+from whylight.engines.where import Where, elsewhere
 from whylight.explaining.options import Options
 from whylight.explaining.removing import default_remover, remover_settings
 from whylight.explaining.variants import asked_methods, plugin_name
 from whylight.metrics._curves import check_share
 from whylight.models.contents import weights_contents
 from whylight.models.folder import quoted
+from whylight.models.load import load as load_model
 from whylight.models.prepare import Prepared
 from whylight.models.randomise import OnModel, check_seed
-from whylight.run.evaluate import evaluate
-from whylight.store import files
+from whylight.run.evaluate import Question, answer
+from whylight.run.evaluation import open_run
+from whylight.run.running import Asked, run_question
+from whylight.store.parts import COMMITS
 from whylight.store.tables import Row
-from whylight.study.removed import removable, text_removal, without_top
-from whylight.study.retrained import UNTOUCHED, Retrained, Roar
+from whylight.study.removed import removable, text_removal
+from whylight.study.retrained import Roar
+from whylight.study.retraining import Study, retrained
 from whylight.training.folder import claimed_by_one, interruptible, mark_started
-from whylight.training.progress import Steps
 from whylight.training.recipe import Recipe, make_recipe
-from whylight.training.result import read_receipt
-from whylight.training.train import check_data, identity_of, open_start, require_libraries, train
-from whylight.views.batch import Removal
+from whylight.training.seeds import check_where
+from whylight.training.train import check_data, open_start, require_libraries
 from whylight.views.classifier import Classifier
 
 SHARES = (0.1, 0.2, 0.3)
@@ -63,55 +65,8 @@ NUMBERS = (*PUBLISHED, "micro_batch", "max_tokens", "precision")
 MARK = "roar.json"
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """One training of the table."""
-
-    method: str
-    share: float
-    seed: int
-
-    def folder(self, out: Path) -> Path:
-        """Return where it is trained; a method may carry settings in its name, and these any character."""
-        return out / "trained" / f"{quote(self.method, safe='[]=,@')}-{self.share!r}-seed-{self.seed}"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Study:
-    """What all trainings share.
-
-    Attributes:
-        encoder: What they start from.
-        texts: Training and validation texts, untouched.
-        removal: What happens to removed words.
-        recipe: How they train, but for the seed.
-        out: Folder of the study.
-    """
-
-    encoder: str | Path
-    texts: tuple[Dataset, Dataset]
-    removal: Removal
-    recipe: Recipe
-    out: Path
-
-    def identity(self, prepared: Prepared) -> Identity:
-        """Say whose trainings the folder holds; whose explanations, the two runs in it say themselves."""
-        settings = {name: value for name, value in self.recipe.asked.items() if name != "seed"}
-        settings |= {"remover": self.removal.name, "remover_settings": dict(self.removal.settings)}
-        found = identity_of(self.encoder, prepared, self.texts, settings)
-        return replace(found, contents={**found.contents, **self.removal.contents})
-
-    def without(self, explained: Sequence[Sequence[Row]], method: str, share: float) -> tuple[Dataset, Dataset]:
-        """Return the texts that a training learns from, and those that it is measured on."""
-        learnt, measured = (
-            without_top(one, rows, method=method, share=share, removal=self.removal)
-            for one, rows in zip(self.texts, explained, strict=True)
-        )
-        return learnt, measured
-
-
 def roar(  # noqa: PLR0913  the public call: every argument but six is optional
-    classifier: Classifier,
+    classifier: Any,  # noqa: ANN401  a classifier, or whatever `wl.load` takes
     data: Dataset,
     dev: Dataset,
     *,
@@ -126,12 +81,17 @@ def roar(  # noqa: PLR0913  the public call: every argument but six is optional
     budget: float | None = None,
     max_memory: str | None = None,
     settings: Mapping[str, object] | None = None,
+    engine: str = "local",
+    workers: int | None = None,
+    address: str | None = None,
+    load: Mapping[str, Any] | None = None,
     **numbers: object,
 ) -> Roar:
     """Remove the words that methods call important, train a model anew, and see how much worse it is.
 
     Args:
-        classifier: The classifier that is explained, as `wl.load` returned it; it stays as it is.
+        classifier: The classifier that is explained, as `wl.load` returned it; it stays as it is. Workers load their
+            own: for them it is a folder, a hub id, or what else `wl.load` takes.
         data: Texts to learn from, with one label each.
         dev: Texts to measure the accuracy on.
         encoder: Folder or hub id of the pretrained encoder that every training starts from.
@@ -146,6 +106,10 @@ def roar(  # noqa: PLR0913  the public call: every argument but six is optional
         budget: Seconds; a study that takes longer, by an early estimate, is refused.
         max_memory: Memory that the process may take, e.g. `"4GB"`.
         settings: Settings of methods and removers, e.g. `{"lime.samples": 200}`.
+        engine: `"local"`, processes of this machine, or `"ray"`, actors of a Ray cluster.
+        workers: How many workers, each with one thread; by default all is done here, one after the other.
+        address: The Ray cluster; None starts one here.
+        load: Further arguments of `wl.load`, e.g. `{"device": "cuda"}`.
         **numbers: Of the trainings: `epochs` (3), `learning_rate` (2e-5), `batch_size` (32), `micro_batch`,
             `max_tokens`, `precision`.
 
@@ -157,36 +121,63 @@ def roar(  # noqa: PLR0913  the public call: every argument but six is optional
         >>> data, dev = wl.dataset("sst:trees", split="train"), wl.dataset("sst:trees", split="dev")  # doctest: +SKIP
         >>> wl.roar(wl.load(), data, dev, encoder="pretrained", methods=["lime"], out="runs/roar")  # doctest: +SKIP
     """
+    where = elsewhere(engine, workers, address)
+    _check_where(where, classifier, budget=budget, max_memory=max_memory)
+    opening = None if isinstance(classifier, Classifier) else partial(load_model, classifier, **(load or {}))
+    known: Classifier = classifier if opening is None else opening()
     asked, given = options or Options(), dict(settings or {})
     recipe = _recipe(numbers)
     _check_asked(asked, shares=shares, seeds=seeds)
     check_data(data, dev, recipe)
-    _check_one_label(classifier, data)
+    _check_one_label(known, data)
     texts = (removable(data), removable(dev))
     check_data(*texts, recipe)  # what is left must still teach every label
     own, others = remover_settings(given, [remover])
-    removal = text_removal(classifier, remover, own[remover])
-    by_methods = [asked.remover or default_remover(classifier), *(one.remover or "" for one in asked_methods(methods))]
+    removal = text_removal(known, remover, own[remover])
+    by_methods = [asked.remover or default_remover(known), *(one.remover or "" for one in asked_methods(methods))]
     shared = plugin_name(remover) in map(plugin_name, by_methods)  # then its settings are the methods' too
-    study = _Study(encoder, texts, removal, recipe, Path(out))
-    identity = study.identity(_open_encoder(study, classifier))
+    study = Study(encoder, texts, removal, recipe, Path(out))
+    identity = study.identity(_open_encoder(study, known))
+    question = Question(methods=methods, metrics=(), options=asked, settings=given if shared else others)
     with limited(budget=budget, max_memory=max_memory), claimed_by_one(study.out), interruptible(study.out):
+        explain = partial(_explained, known, opening, question, where, progress=progress)
         explained = [
-            evaluate(
-                classifier,
-                one,
-                methods=methods,
-                metrics=(),
-                options=asked,
-                out=study.out / "explained" / name,
-                progress=progress,
-                settings=given if shared else others,
-            ).explanations
-            for name, one in zip(("train", "dev"), texts, strict=True)
+            explain(one, study.out / "explained" / name) for name, one in zip(("train", "dev"), texts, strict=True)
         ]
         mark_started(study.out, identity, name=MARK, kind="study")
-        rows = _retrained(study, explained, shares, seeds, progress=progress)
+        rows = retrained(study, explained, shares, seeds, where=where, progress=progress)
     return Roar(rows, notes=(*texts[0].notes[len(data.notes) :], *texts[1].notes[len(dev.notes) :]))
+
+
+def _check_where(where: Where | None, classifier: Any, *, budget: float | None, max_memory: str | None) -> None:  # noqa: ANN401
+    """Refuse what workers cannot have."""
+    check_where(where)
+    if where is not None and isinstance(classifier, Classifier):
+        raise SettingError("a classifier that is loaded already is in this process; for workers, name its folder.")
+    if where is not None and (budget is not None or max_memory is not None):
+        raise SettingError("a budget and a bound on memory are of one process; leave them out, or leave out --workers.")
+
+
+def _explained(  # noqa: PLR0913  what a study has
+    classifier: Classifier,
+    opening: Callable[[], Classifier] | None,
+    question: Question,
+    where: Where | None,
+    data: Dataset,
+    out: Path,
+    *,
+    progress: bool,
+) -> Sequence[Row]:
+    """Explain the texts into a run of their own, here or by workers, and return its rows."""
+    if where is None or opening is None:
+        return answer(classifier, data, question, out=out, progress=progress).explanations
+    ran = run_question(opening, Asked(question, stream(data), out, where, progress=progress))
+    if ran.failed:
+        raise InputError(
+            f"{ran.failed} of {ran.texts} texts could not be explained; the column 'reason' of '{out / COMMITS}' says "
+            "why, and `whylight query` shows it."
+        )
+    return open_run(out).explanations
 
 
 def _recipe(numbers: Mapping[str, object]) -> Recipe:
@@ -219,7 +210,7 @@ def _check_one_label(classifier: Classifier, data: Dataset) -> None:
         raise ModelError("the model may predict several labels of a text, and words are removed for one of them.")
 
 
-def _open_encoder(study: _Study, classifier: Classifier) -> Prepared:
+def _open_encoder(study: Study, classifier: Classifier) -> Prepared:
     """Open the encoder; the explained classifier, or another that knows the labels already, is refused."""
     require_libraries()
     if study.encoder is None:
@@ -236,56 +227,3 @@ def _open_encoder(study: _Study, classifier: Classifier) -> Prepared:
             "was fine-tuned from."
         )
     return prepared
-
-
-def _retrained(
-    study: _Study,
-    explained: Sequence[Sequence[Row]],
-    shares: Sequence[float],
-    seeds: Sequence[int],
-    *,
-    progress: bool,
-) -> tuple[Retrained, ...]:
-    """Train what was not trained before, and return the table."""
-    first = explained[0][0]["example_id"]
-    methods = [row["method"] for row in takewhile(lambda row: row["example_id"] == first, explained[0])]
-    removed = [(UNTOUCHED, 0.0), *product(methods, map(float, dict.fromkeys(shares)))]
-    cells = [_Cell(method, share, seed) for (method, share), seed in product(removed, dict.fromkeys(seeds))]
-    missing = [cell for cell in cells if not _is_done(cell.folder(study.out))]
-    texts, made_for = study.texts, removed[0]
-    with progress_bar(len(missing), shown=progress) as step:
-        for cell in missing:
-            step(f"training: {cell.method} {cell.share:.0%}, seed {cell.seed}")
-            if made_for != (cell.method, cell.share):  # the seeds of one share follow each other
-                made_for = cell.method, cell.share
-                texts = study.without(explained, *made_for)
-            _train(study, texts, cell)
-    return tuple(Retrained(cell.method, cell.share, cell.seed, _accuracy(cell.folder(study.out))) for cell in cells)
-
-
-def _train(study: _Study, texts: tuple[Dataset, Dataset], cell: _Cell) -> None:
-    recipe, folder = replace(study.recipe, seed=cell.seed), cell.folder(study.out)
-    train(study.encoder, *texts, recipe, out=folder, disjoint=False, progress=False, callbacks=[Steps()])
-    _is_done(folder)  # and its model can go
-
-
-def _is_done(folder: Path) -> bool:
-    """Say whether a training is over; of one that is, nothing but the receipt is kept."""
-    with files.said(folder):
-        if not (folder / RECEIPT).is_file():
-            return False
-        for path in folder.iterdir():
-            if path.is_dir():
-                shutil.rmtree(path)
-            elif path.name != RECEIPT:
-                path.unlink()
-    return True
-
-
-def _accuracy(folder: Path) -> float:
-    """Return the accuracy after the last epoch."""
-    history = read_receipt(folder).get("history", [])
-    found = [float(one["eval_accuracy"]) for one in history if "eval_accuracy" in one]
-    if not found:
-        raise InputError(f"'{folder / RECEIPT}' is damaged: it has no accuracy; remove its folder, and call again.")
-    return found[-1]

@@ -99,14 +99,14 @@ class Steps(TrainerCallback):  # type: ignore[misc]  # as above
 
 
 @contextmanager
-def trial_bar(total: int, *, shown: bool) -> Iterator[Callable[[float], None]]:
-    """Show how many trials are done: as a bar, or without a terminal as a line every minute."""
+def trial_bar(total: int, *, shown: bool, what: str = "trial") -> Iterator[Callable[[float], None]]:
+    """Show how many trials, or what else there is many of, are done: as a bar, or in a line every minute."""
     if shown and not sys.stderr.isatty():
         lines = EveryMinute()
-        yield lambda done: lines.say(f"trial {min(total, int(done) + 1)} of {total}")
+        yield lambda done: lines.say(f"{what} {min(total, int(done) + 1)} of {total}")
         return
     columns = (
-        text_column("trial {task.fields[now]} of {task.total:g}"),
+        text_column(what + " {task.fields[now]} of {task.total:g}"),
         BarColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),

@@ -54,11 +54,20 @@ def finished(folder: Path, identity: Identity) -> Trained | None:
                 shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
             if known["unmet"]:
                 raise UnmetError(_unmet_sentence(known, folder))
-            return Trained(folder, known | {"validation": NamedValues(known.get("validation", {}))})
+            return _trained(folder, known)
         # a kill may come between the model and its receipt; the training goes on then, and ends at the same model
         if (folder / "config.json").is_file() and not is_started(folder):
             raise InputError(f"'{folder}' holds a model already; name another folder.")
     return None
+
+
+def _trained(folder: Path, known: dict[str, Any]) -> Trained:
+    return Trained(folder, known | {"validation": NamedValues(known.get("validation", {}))})
+
+
+def read_trained(folder: Path) -> Trained:
+    """Return what an earlier training gave."""
+    return _trained(folder, read_receipt(folder))
 
 
 def read_receipt(folder: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ two trials cannot be compared: then it is the unweighted validation loss of the 
 of the term that teaches the labels is searched.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from math import isfinite, prod
@@ -148,6 +148,16 @@ def validation_number(figures: Mapping[str, float], minimised: str) -> float:
     return -figures[minimised] if minimised in FIGURES else figures[minimised]
 
 
+def numbers_of(history: Iterable[Mapping[str, float]], minimised: str) -> dict[int, float]:
+    """Return the number of each epoch that a history tells of."""
+    validated = (one for one in history if "eval_selection" in one)
+    return {round(one["epoch"]): validation_number(_figures(one), minimised) for one in validated}
+
+
+def _figures(metrics: Mapping[str, float]) -> dict[str, float]:
+    return {name.removeprefix("eval_"): value for name, value in metrics.items()}
+
+
 class Watch(TrainerCallback):  # type: ignore[misc]  # transformers is untyped for us
     """Reports the number of every epoch to a trial, and ends a training that its pruner gives up.
 
@@ -155,22 +165,30 @@ class Watch(TrainerCallback):  # type: ignore[misc]  # transformers is untyped f
         trial: The trial.
         minimised: Name of the number.
         moved: Told what share of the training is done.
+
+    Attributes:
+        started: Whether the training has begun.
+        steps: The number of each epoch.
     """
 
     def __init__(self, trial: optuna.Trial, minimised: str, moved: Callable[[float], None]) -> None:
-        self.started = False
+        self.started, self.steps = False, dict[int, float]()
         self._trial, self._minimised, self._moved = trial, minimised, moved
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
-        """Remember that what fails from here on fails because of what was drawn."""
+        """Remember that what fails from here on fails because of what was drawn; report epochs before a kill."""
         self.started = True
+        self.steps |= numbers_of(state.log_history, self._minimised)
+        for step, value in self.steps.items():
+            self._trial.report(value, step=step)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any) -> None:  # noqa: ANN401, ARG002
         """Report an epoch."""
-        figures = {name.removeprefix("eval_"): value for name, value in metrics.items()}
+        figures = _figures(metrics)
         value = validation_number(figures, self._minimised)
         if not isfinite(value + figures["labels"]):
             raise ModelError(f"the validation loss is not a finite number in epoch {state.epoch:g}.")
+        self.steps[round(state.epoch)] = value
         self._trial.report(value, step=round(state.epoch))
         self._moved(state.epoch / args.num_train_epochs)
         if self._trial.should_prune():

@@ -1,12 +1,13 @@
 """The trials of a search, an Optuna study in its file: whose they are, and opening them after a kill."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import optuna
-from optuna.trial import TrialState
+from optuna.samplers import BaseSampler
+from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from whylight.core.errors import InputError
@@ -46,6 +47,23 @@ def opened_study(folder: Path, identity: Identity, *, numbers: int = 1) -> Itera
         optuna.logging.set_verbosity(verbosity)
 
 
+@contextmanager
+def past_study(past: Sequence[FrozenTrial], *, sampler: BaseSampler | None = None) -> Iterator[optuna.Study]:
+    """Make a study in memory that knows some trials and no others, silently."""
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        study = optuna.create_study(sampler=sampler, pruner=_pruner(), direction="minimize")
+        study.add_trials(past)
+        yield study
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+
+
+def _pruner() -> optuna.pruners.BasePruner:
+    return optuna.pruners.MedianPruner(n_startup_trials=STARTUP)
+
+
 def _is_void(path: Path, folder: Path, identity: Identity, numbers: int) -> bool:
     """Say whether a study came to nothing, so that another may take its place; another that did not is refused."""
     with _study(path, numbers) as study:
@@ -70,9 +88,8 @@ def _make(path: Path, identity: Identity, numbers: int) -> None:
 def _study(path: Path, numbers: int) -> Iterator[optuna.Study]:
     storage = optuna.storages.RDBStorage(f"sqlite:///{path.resolve()}")
     try:
-        pruner = optuna.pruners.MedianPruner(n_startup_trials=STARTUP)
         yield optuna.create_study(
-            study_name=NAME, storage=storage, pruner=pruner, load_if_exists=True, directions=["minimize"] * numbers
+            study_name=NAME, storage=storage, pruner=_pruner(), load_if_exists=True, directions=["minimize"] * numbers
         )
     finally:
         storage.remove_session()

@@ -4,53 +4,49 @@
 the loss of the labels (-accuracy, -document_average_precision) where weights or settings of terms are searched, whose
 totals do not compare.
 
-The study is `OUT/study.db`, and the same call resumes it; a trial that was stopped is marked as failed and drawn
-again. Trials are trained in `OUT/trial-N`; `OUT/best` is the best of them so far, and no other model is kept.
+The study is `OUT/study.db`, and the same call resumes it; a trial that was stopped is marked as failed and made again.
+Trials are trained in `OUT/trial-N`; `OUT/best` is the best of them so far, and no other model is kept.
+
+Trials come in rounds (`training/drawing.py`). Those of a round are drawn and pruned by what the rounds before gave, and
+not by each other, so that workers can share them and find the same, one worker or many.
 """
 
-import json
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from whylight.core.errors import InputError, ModelError, SettingError, UnmetError
+from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.core.inputs import JsonValue
 from whylight.data.dataset import Dataset
 from whylight.data.descriptions import Descriptions
+from whylight.engines.tasks import crew_of
+from whylight.engines.where import Where, elsewhere
 from whylight.models.prepare import Architecture
 from whylight.store import files
 from whylight.training.figures import NamedValues
-from whylight.training.folder import claimed_by_one, interruptible, write_text
+from whylight.training.folder import claimed_by_one, interruptible
+from whylight.training.placing import uses_cpu
 from whylight.training.progress import trial_bar
 from whylight.training.recipe import Recipe
-from whylight.training.result import Trained, read_receipt
-from whylight.training.search import (
-    Space,
-    Watch,
-    changed,
-    every_point,
-    minimised_number,
-    parse_search,
-    validation_number,
-)
+from whylight.training.result import read_receipt
+from whylight.training.search import minimised_number, parse_search
+from whylight.training.seeds import check_where
 from whylight.training.train import described_labels, identity_of, open_start, selection_of, train
-from whylight.training.trials import FINISHED, opened_study
+from whylight.training.trials import opened_study
 
 # isort: split
 import optuna  # after `search`, which says in a sentence that it is not installed
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial
+
+from whylight.training.drawing import next_round
+from whylight.training.rounds import Search
+from whylight.training.tried import Trainer, opened
 
 DEFAULT = ("learning_rate=1e-5:2e-4:log",)
-REASONS = {
-    True: "it is what a training chooses its checkpoint by",
-    False: "weights or settings of terms are searched, and totals of different ones cannot be compared",
-}
-"""Why a number is minimised, by whether it is `selection`."""
+ROUND = 8
+"""Trials that are drawn at once, where workers share them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +97,10 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
     architecture: Architecture = "auto",
     label_descriptions: Descriptions | str | Path | None = None,
     progress: bool = True,
+    engine: str = "local",
+    workers: int | None = None,
+    address: str | None = None,
+    together: int | None = None,
 ) -> Tuned:
     """Search the numbers of a training, or resume one that was stopped.
 
@@ -115,6 +115,10 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
         architecture: `plm_ca` for label attention over long documents.
         label_descriptions: What labels stand for, as in `train`.
         progress: Show a progress bar.
+        engine: `"local"`, processes of this machine, or `"ray"`, actors of a Ray cluster.
+        workers: How many workers, each with one thread; by default one trial follows the other here, with all.
+        address: The Ray cluster; None starts one here.
+        together: Trials that are drawn at once, from what those before gave: 1 here, and 8 for workers, by default.
 
     Raises:
         ModelError: No trial gave a model: the loss of each was no finite number.
@@ -126,6 +130,9 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
     """
     if trials < 1:
         raise SettingError(f"a search takes at least one trial, not {trials}.")
+    where = elsewhere(engine, workers, address)
+    check_where(where)
+    together = _together(together, where)
     space = parse_search(search, recipe)
     folder = Path(out)
     with files.said(folder):
@@ -144,109 +151,30 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
         opened_study(folder, identity) as study,
         trial_bar(trials, shown=progress) as moved,
     ):
-        run = _Run(study, folder, identity.contents, recipe, space, minimised, fit, moved)
-        run.tidy()
-        while (trial := run.ask(trials)) is not None:
-            run.answer(trial)
-        return run.result()
+        run = Search(study, folder, space, moved)
+        trainer = Trainer(fit, recipe, folder, minimised, identity.contents, on_cpu=uses_cpu())
+        rounds = partial(next_round, study, space, seed=recipe.seed, most=trials, together=together)
+        run.begin()
+        draws = rounds()
+        if draws:
+            with crew_of(partial(opened, trainer, run.moved_by if where is None else None), where) as crew:
+                while draws:
+                    run.work(crew, draws)
+                    draws = rounds()
+        return _result(run, minimised)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Run:
-    """A search under way."""
-
-    study: optuna.Study
-    folder: Path
-    contents: Mapping[str, str]
-    recipe: Recipe
-    space: Space
-    minimised: str
-    fit: Callable[..., Trained]
-    moved: Callable[[float], None]
-
-    @property
-    def finished(self) -> list[FrozenTrial]:
-        """The trials that count, the best first."""
-        found = self.study.get_trials(deepcopy=False, states=FINISHED)
-        return sorted(found, key=lambda one: (one.state is TrialState.PRUNED, one.value is None, one.value, one.number))
-
-    @property
-    def best(self) -> FrozenTrial | None:
-        """The best complete trial; of equal ones, the first."""
-        return next((one for one in self.finished if one.state is TrialState.COMPLETE), None)
-
-    def ask(self, trials: int) -> optuna.Trial | None:
-        """Draw the next trial; None if there were enough, or if every combination of choices was tried."""
-        done = self.finished
-        points = every_point(self.space, at_most=trials)
-        left = [point for point in points if all(point != one.params for one in done)]
-        if len(done) >= trials or (points and not left):
-            return None
-        if left and not self.study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
-            self.study.enqueue_trial(left[0])
-        # One stream a trial: a search that goes on draws what an uninterrupted one does, not its first trials again.
-        stream = np.random.SeedSequence((self.recipe.seed, len(done))).generate_state(1)
-        self.study.sampler = optuna.samplers.TPESampler(seed=int(stream[0]))
-        return self.study.ask(dict(self.space))
-
-    def answer(self, trial: optuna.Trial) -> None:
-        """Train a trial, unless the same was trained before, and keep its model if it is the best."""
-        known = next((one for one in self.finished if one.params == trial.params), None)
-        try:
-            value = self._train(trial) if known is None else _repeat(trial, known)
-        except BaseException:
-            self.study.tell(trial, state=TrialState.FAIL)
-            self.tidy()
-            raise
-        self.study.tell(trial, value, state=TrialState.PRUNED if value is None else TrialState.COMPLETE)
-        self.tidy()
-
-    def _train(self, trial: optuna.Trial) -> float | None:
-        done, place = len(self.finished), self.folder / f"trial-{trial.number}"
-        self.moved(done)
-        watch = Watch(trial, self.minimised, lambda share: self.moved(done + share))
-        try:
-            receipt = self.fit(changed(self.recipe, trial.params), out=place, callbacks=[watch]).receipt
-        except UnmetError:
-            receipt = read_receipt(place)
-        except optuna.TrialPruned:
-            return None
-        except ModelError as error:
-            if not watch.started:
-                raise
-            trial.set_user_attr("diverged", str(error))
-            return None
-        if receipt["asked"]["contents"] != self.contents:
-            raise InputError("the model that the search starts from has changed since it began; name another folder.")
-        figures = {name: value for name, value in receipt["validation"].items() if name != "seconds"}
-        trial.set_user_attr("figures", figures)
-        value = validation_number(figures, self.minimised)
-        receipt["trial"] = {"number": trial.number, "parameters": trial.params, "value": value}
-        receipt["trial"] |= {"minimised": self.minimised, "because": REASONS[self.minimised == "selection"]}
-        write_text(place / "training.json", json.dumps(receipt, indent=1) + "\n")
-        return value
-
-    def tidy(self) -> None:
-        """Move the best trial's folder into place and remove the others; after a kill, this is done again."""
-        best, place = self.best, self.folder / "best"
-        own = None if best is None else self.folder / f"trial-{best.number}"
-        with files.said(self.folder):
-            if own is not None and own.is_dir():
-                shutil.rmtree(place, ignore_errors=True)
-                own.rename(place)
-            for path in self.folder.glob("trial-*"):
-                shutil.rmtree(path)
-        if best is not None and not (place / "training.json").is_file():
-            raise InputError(f"the best model of '{self.folder}' is gone; name another folder.")
-
-    def result(self) -> Tuned:
-        """Read what the search gave."""
-        found = self.finished
-        if self.best is None:
-            why = found[-1].user_attrs["diverged"]  # pruning starts when some are complete
-            raise ModelError(f"none of {len(found)} trials gave a model: {why}")
-        place = self.folder / "best"
-        return Tuned(place, read_receipt(place), self.minimised, tuple(_tried_recipe(one) for one in found))
+def _together(together: int | None, where: Where | None) -> int:
+    """Return how many trials are drawn at once; it must not depend on how many workers there are."""
+    found = (1 if where is None else ROUND) if together is None else together
+    if found < 1:
+        raise SettingError(f"at least one trial is drawn at once, not {found}.")
+    if where is not None and where.workers > found:
+        raise SettingError(
+            f"{where.workers} workers have no work for all where {found} trials are drawn at once; give --together "
+            f"{where.workers}, or fewer workers."
+        )
+    return found
 
 
 def _refuse_other_files(folder: Path) -> None:
@@ -256,13 +184,14 @@ def _refuse_other_files(folder: Path) -> None:
         raise InputError(f"'{folder}' holds something else already; name another folder.")
 
 
-def _repeat(trial: optuna.Trial, known: FrozenTrial) -> float | None:
-    """Take over what the same numbers gave before: a training is determined by them."""
-    for step, value in known.intermediate_values.items():
-        trial.report(value, step)
-    for name, attribute in known.user_attrs.items():
-        trial.set_user_attr(name, attribute)
-    return known.value if known.state is TrialState.COMPLETE else None
+def _result(search: Search, minimised: str) -> Tuned:
+    """Read what the search gave."""
+    found = search.finished
+    if search.best is None:
+        why = found[-1].user_attrs["diverged"]  # pruning starts when some are complete
+        raise ModelError(f"none of {len(found)} trials gave a model: {why}")
+    place = search.folder / "best"
+    return Tuned(place, read_receipt(place), minimised, tuple(_tried_recipe(one) for one in found))
 
 
 def _tried_recipe(trial: FrozenTrial) -> TriedRecipe:

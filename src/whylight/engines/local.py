@@ -1,57 +1,57 @@
-"""The engine of one machine: a process for each worker.
+"""The engine of one machine: a process for each worker, with one thread.
 
 Processes are spawned, not forked: a forked torch may hang. A worker ends when whoever started it is gone, so that no
-two runs meet in one folder. Ctrl-C reaches the driver alone; it then asks workers to write what they have and to end.
+two of them meet in one folder. Ctrl-C reaches the driver alone, which then asks workers to write what they have and to
+end.
 """
 
 import os
 import signal
 import threading
-from collections.abc import Collection, Hashable, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count as counting
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait as wait_for
 from multiprocessing.context import SpawnProcess
 from pickle import PicklingError
 from typing import Any
 
-from whylight.core.errors import SettingError, WhylightError
-from whylight.run.engines.engine import Event
-from whylight.run.worker import Job, Order, Worker
+from whylight.core.errors import SettingError
+from whylight.engines.engine import READY, Died, Event, Opening, Served, event_of
 
 PATIENCE = 30.0
 """Seconds in which a worker must have written what it has."""
 REASON = 100
 """Characters of another library's complaint that are repeated."""
-_READY = "ready"
 
 
 @dataclass(slots=True)
 class _Hired:
     process: SpawnProcess
     pipe: "Connection[Any, Any]"
-    ready: bool = False
+    opened: bool = False
 
 
 class Local:
     """Workers in processes of this machine."""
 
-    def __init__(self, job: Job) -> None:
-        self._job, self._names = job, counting()
+    def __init__(self, opening: Opening) -> None:
+        self._opening, self._names = opening, counting()
         self._hired: dict[Hashable, _Hired] = {}
 
     def start(self, count: int) -> Sequence[Hashable]:
-        """Start so many processes; each loads the model by itself."""
+        """Start so many processes."""
         return [self._hire() for _ in range(count)]
 
     def _hire(self) -> Hashable:
         context, name = get_context("spawn"), next(self._names)
         mine, theirs = context.Pipe()
-        process = context.Process(target=serve, args=(theirs, self._job), daemon=True, name=f"whylight-{name}")
+        process = context.Process(target=serve, args=(theirs, self._opening), daemon=True, name=f"whylight-{name}")
         try:
-            process.start()
+            with _without_interrupts():
+                process.start()
         except (PicklingError, AttributeError, TypeError) as error:  # what pickle says of a function within another
             raise SettingError(
                 f"a worker in another process cannot get the model ({' '.join(str(error).split())[:REASON]}); name a "
@@ -61,7 +61,7 @@ class Local:
         self._hired[name] = _Hired(process, mine)
         return name
 
-    def send(self, worker: Hashable, order: Order) -> None:
+    def send(self, worker: Hashable, order: Any) -> None:  # noqa: ANN401  whatever the workers do
         """Send an order; a worker that has died is noticed when it is waited for."""
         with suppress(OSError):
             self._hired[worker].pipe.send(order)
@@ -75,15 +75,13 @@ class Local:
     def _heard(self, name: Hashable) -> Event:
         hired = self._hired[name]
         try:
-            said = hired.pipe.recv()
+            answer = hired.pipe.recv()
         except (EOFError, OSError):
             hired.process.join(PATIENCE)
             self._forget(name)
-            return Event(name, started=hired.ready)
-        if said == _READY:
-            hired.ready = True
-            return Event(name, ready=True)
-        return Event(name, error=said) if isinstance(said, Exception) else Event(name, said)
+            return Died(name, opened=hired.opened)
+        hired.opened = hired.opened or answer[0] == READY
+        return event_of(name, answer)
 
     def _forget(self, name: Hashable) -> None:
         hired = self._hired.pop(name)
@@ -103,31 +101,31 @@ class Local:
             self._forget(name)
 
 
-def serve(pipe: "Connection[Any, Any]", job: Job) -> None:
+def serve(pipe: "Connection[Any, Any]", opening: Opening) -> None:
     """Be a worker, in a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _stopped)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError, KeyboardInterrupt):  # whoever drives is gone, or asks to end
-        try:
-            worker = Worker(job)
-        except Exception as error:  # noqa: BLE001  said by whoever drives
-            pipe.send(_sendable(error))
-            return
-        pipe.send(_READY)
+        worker = Served(opening)
+        pipe.send(worker.ready())
         while True:
-            order: Order = pipe.recv()
-            try:
-                pipe.send(worker.work(order))
-            except OSError:
-                raise
-            except Exception as error:  # noqa: BLE001
-                pipe.send(_sendable(error))
+            order = pipe.recv()
+            pipe.send(worker.work(order))
 
 
-def _sendable(error: Exception) -> Exception:
-    """Return an error that another process can read."""
-    return error if isinstance(error, WhylightError) else RuntimeError(f"{type(error).__name__}: {error}")
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Let processes that are started inside the block not hear Ctrl-C, from their first moment; here it comes later."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # which comes with the first process, and would let signals through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _stopped(_signal: int, _frame: object) -> None:

@@ -1,1 +1,0 @@
-"""Where workers of a run live: in this process, in processes of this machine, or on a Ray cluster."""
