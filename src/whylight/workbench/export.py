@@ -13,7 +13,7 @@ from typing import Any
 
 from whylight.core.printable import to_json
 from whylight.core.rationale import Rationale, joined
-from whylight.core.text import Span
+from whylight.core.text import Span, Text
 from whylight.workbench.journal import Document
 from whylight.workbench.reviewing import Review
 
@@ -70,16 +70,24 @@ def line_of(document: Document, found: Agreed, *, several: bool) -> str:
         found: What was agreed on.
         several: Whether a document may have several labels.
     """
-    row: dict[str, Any] = {"id": document.name, **{k: v for k, v in document.text.to_json().items() if v is not None}}
+    row: dict[str, Any] = {"id": document.name, **record_of(document.text)}
     pair = document.text.pair is not None
     spans = {label: [_numbers(span, document, pair=pair) for span in own] for label, own in found.marked.items()}
-    row.pop("words", None)
     if several:
         row |= {"labels": list(found.labels), **({"rationales": spans} if spans else {})}
     else:
         (label,) = found.labels
         row |= {"label": label, **({"rationale": spans[label]} if label in spans else {})}
     return to_json(json.loads(json.dumps(row)))
+
+
+def record_of(text: Text) -> dict[str, Any]:
+    """Return a text, or pair, as a record of a file has it, with the words that it came with."""
+    row: dict[str, Any] = {"text": text.text} | ({} if text.pair is None else {"pair": text.pair})
+    if text.words is not None:
+        for part, name in enumerate(("words", "pair_words")[: len(text.texts)]):
+            row[name] = [text.show(one) for one in text.words if one.part == part]
+    return row
 
 
 def _numbers(span: Span, document: Document, *, pair: bool) -> dict[str, Any]:

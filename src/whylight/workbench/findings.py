@@ -6,7 +6,7 @@ of the model's contents, the method with its settings, the labels and the text: 
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from sqlalchemy import Engine, delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from whylight.core.explanation import Explanation
+from whylight.core.text import Span
 from whylight.workbench.tables import FINDINGS, STANDINGS
 
 
@@ -26,12 +27,14 @@ class Standing:
         uncertainty: How near the model is to another decision.
         disagreement: How far methods name other evidence.
         doubt: How much of the probability is left without the evidence.
+        evidence: What the first method names for each predicted label, with the words that stand there.
     """
 
     labels: Mapping[str, float]
     uncertainty: float
     disagreement: float | None
     doubt: float | None
+    evidence: Mapping[str, Sequence[tuple[Span, str]]]
 
 
 class Findings:
@@ -69,6 +72,12 @@ class Findings:
             "uncertainty": standing.uncertainty,
             "disagreement": standing.disagreement,
             "doubt": standing.doubt,
+            "evidence": json.dumps(
+                {
+                    label: [[one.part, one.start, one.end, words] for one, words in own]
+                    for label, own in standing.evidence.items()
+                }
+            ),
         }
         with self.engine.begin() as connection:
             connection.execute(delete(STANDINGS).where(STANDINGS.c.document == document))
@@ -77,4 +86,7 @@ class Findings:
     def placed(self) -> set[int]:
         """Return the documents whose standing is known for this model."""
         with self.engine.connect() as connection:
-            return set(connection.scalars(select(STANDINGS.c.document).where(STANDINGS.c.model == self.model)))
+            known = select(STANDINGS.c.document).where(
+                STANDINGS.c.model == self.model, STANDINGS.c.evidence.is_not(None)
+            )
+            return set(connection.scalars(known))

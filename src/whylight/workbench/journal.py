@@ -77,7 +77,7 @@ class Journal:
             for row in rows:
                 if known.get(row["name"], row["digest"]) != row["digest"]:
                     raise InputError(
-                        f"the database has another text under the name '{one_line(_text(row['name']))}'; "
+                        f"the database has another text under the name '{one_line(text_of_bytes(row['name']))}'; "
                         "take another database for other data."
                     )
             new = [row for row in rows if row["name"] not in known]
@@ -136,7 +136,7 @@ class Journal:
                 **event_json(_event(row)),
                 "id": row["id"],
                 "document": row["document"],
-                "name": _text(row["name"]),
+                "name": text_of_bytes(row["name"]),
                 "stream": row["stream"],
             }
             for row in rows
@@ -199,7 +199,7 @@ def event_json(event: Event) -> dict[str, Any]:
 
 def _event(row: RowMapping) -> Event:
     told: Mapping[str, Any] = json.loads(row["payload"])
-    label = None if row["label"] is None else _text(bytes(row["label"]))
+    label = None if row["label"] is None else text_of_bytes(bytes(row["label"]))
     span, into = (None if told[name] is None else Span(*told[name]) for name in ("span", "into"))
     return Event(row["kind"], label, span, into, told["note"], row["reviewer"], row["at"], row["version"])
 
@@ -214,20 +214,29 @@ def _row(name: str, text: Text, labels: Sequence[str]) -> dict[str, Any]:
         "name": _bytes(name),
         "digest": digest([content]),
         "content": json.dumps(content).encode("ascii"),
-        "opening": one_line(text.text[: 2 * OPENING])[:OPENING],
+        "opening": _opening(text.text),
         "words": sum(len(words(part)) for part in text.parts),
         "gold": json.dumps(list(labels)),
     }
 
 
+def _opening(text: str) -> str:
+    """Return the first words of a text."""
+    start = one_line(text[: 2 * OPENING])
+    return start if len(start) <= OPENING else f"{start[:OPENING].rpartition(' ')[0] or start[:OPENING]} …"
+
+
 def _document(row: RowMapping) -> Document:
     content = json.loads(bytes(row["content"]))
-    return Document(row["id"], _text(bytes(row["name"])), Text.from_json(content), tuple(json.loads(row["gold"])))
+    return Document(
+        row["id"], text_of_bytes(bytes(row["name"])), Text.from_json(content), tuple(json.loads(row["gold"]))
+    )
 
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _text(content: bytes) -> str:
+def text_of_bytes(content: bytes) -> str:
+    """Return the text that bytes were made of."""
     return bytes(content).decode("utf-8", "surrogatepass")

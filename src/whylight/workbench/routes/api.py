@@ -1,21 +1,22 @@
 """Plain values for scripts: documents, evidence, events, re-scoring, export."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Response
-from fastapi.responses import PlainTextResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from whylight.core.errors import InputError
 from whylight.core.text import Span
 from whylight.workbench.agreement import agreements
 from whylight.workbench.bench import Bench, evidence_json
-from whylight.workbench.export import line_of
+from whylight.workbench.export import line_of, record_of
 from whylight.workbench.journal import ADJUDICATION, Conflict, Document, stream_of
 from whylight.workbench.queue import neighbours
 from whylight.workbench.reviewing import Review, checked_event, review_of
-from whylight.workbench.routes.access import OnBench, SignedIn, TheDocument, label_index
+from whylight.workbench.routes.access import AskedFor, OnBench, SignedIn, TheDocument, label_index
 from whylight.workbench.sessions import COOKIE
 
 router = APIRouter(prefix="/api")
@@ -80,8 +81,8 @@ def sign_out(_session: SignedIn, response: Response) -> dict[str, bool]:
 
 
 @router.get("/documents/{number}")
-def document(bench: OnBench, session: SignedIn, found: TheDocument) -> dict[str, Any]:
-    """Return a document, what the model says of it, and this reviewer's work on it."""
+def document(bench: OnBench, session: SignedIn, found: TheDocument, asked: AskedFor) -> dict[str, Any]:
+    """Return a document, what the model says of it, this reviewer's work on it, and what comes before and after."""
     answer, labels = bench.desk.prediction(found.text), bench.desk.labels
     predicted = set(answer.predicted)
     return {
@@ -100,7 +101,7 @@ def document(bench: OnBench, session: SignedIn, found: TheDocument) -> dict[str,
             for index, name in enumerate(labels.names)
         ],
         "review": _review(bench, found, stream_of(session.reviewer)).to_json(),
-        **neighbours(bench.engine, found.id, session.reviewer),
+        **neighbours(bench.engine, found.id, asked, session.reviewer, model=bench.desk.findings.model),
     }
 
 
@@ -138,12 +139,16 @@ def adjudicate(
     return _added(bench, session.reviewer, found, given, ADJUDICATION, response)
 
 
-@router.get("/documents/{number}/text", response_class=PlainTextResponse)
-def plain_text(found: TheDocument) -> Response:
-    """Return the text itself, for commands that explain it again."""
-    body = found.text.text.encode("utf-8", "replace")
-    headers = {"content-disposition": f'attachment; filename="document-{found.id}.txt"'}
-    return Response(body, media_type="text/plain; charset=utf-8", headers=headers)
+@router.get("/documents/{number}/file")
+def file(found: TheDocument) -> Response:
+    """Return the document as a line of JSON, for commands that explain it again."""
+    headers = {"content-disposition": f'attachment; filename="{file_name(found.id)}"'}
+    return Response(json.dumps(record_of(found.text)) + "\n", media_type="application/x-ndjson", headers=headers)
+
+
+def file_name(number: int) -> str:
+    """Return what the file of a document is called."""
+    return f"document-{number}.jsonl"
 
 
 @router.get("/export")
