@@ -1,7 +1,6 @@
 """The service as browsers use it: review, two reviewers, adjudication, export, re-scoring, the queue."""
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from whylight.data.dataset import Dataset, Record
 from whylight.workbench.bench import Bench
 from whylight.workbench.desk import distance, uncertainty
 from whylight.workbench.queue import Asked, queue_page
-from workbench_app import TEXTS, Browser, span
+from workbench_app import TEXTS, Browser, span, waited
 
 
 @pytest.fixture
@@ -27,13 +26,6 @@ def own(database: str) -> Bench:
 def client(own: Bench) -> Iterator[Any]:
     with workbench_app.client(own) as found:
         yield found
-
-
-def waited(own: Bench) -> None:
-    end = time.monotonic() + 30
-    while own.job.progress.running and time.monotonic() < end:
-        time.sleep(0.02)
-    assert not own.job.progress.running
 
 
 def test_a_review_is_saved_at_every_step_and_exported_as_training_data(client: Any, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ of the model's contents, the method with its settings, the labels and the text: 
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +82,20 @@ class Findings:
         with self.engine.begin() as connection:
             connection.execute(delete(STANDINGS).where(STANDINGS.c.document == document))
             connection.execute(insert(STANDINGS).values(values))
+
+    def proposed(self) -> Iterator[tuple[int, dict[str, list[tuple[Span, str]]]]]:
+        """Yield documents with what the first method names in them, by label."""
+        own = select(STANDINGS.c.document, STANDINGS.c.evidence).where(STANDINGS.c.model == self.model)
+        with self.engine.connect() as connection:
+            for number, told in connection.execute(own.where(STANDINGS.c.evidence.is_not(None))):
+                each = json.loads(told).items()
+                yield (
+                    number,
+                    {
+                        label: [(Span(part, start, end), words) for part, start, end, words in spans]
+                        for label, spans in each
+                    },
+                )
 
     def placed(self) -> set[int]:
         """Return the documents whose standing is known for this model."""

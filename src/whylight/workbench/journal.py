@@ -23,6 +23,8 @@ from whylight.workbench.reviewing import Event
 from whylight.workbench.tables import DOCUMENTS, EVENTS
 
 ADJUDICATION = "adjudication"
+AT_ONCE = 500
+"""Documents that one query names."""
 OPENING = 120
 """Characters of a document that lists show."""
 
@@ -87,9 +89,16 @@ class Journal:
 
     def document(self, number: int) -> Document | None:
         """Return a document by its number."""
+        return self.some([number]).get(number)
+
+    def some(self, numbers: Iterable[int]) -> dict[int, Document]:
+        """Return documents by their numbers; those that do not exist are missing."""
+        wanted, found = list(numbers), dict[int, Document]()
         with self.engine.connect() as connection:
-            row = connection.execute(select(DOCUMENTS).where(DOCUMENTS.c.id == number)).mappings().first()
-        return None if row is None else _document(row)
+            for start in range(0, len(wanted), AT_ONCE):
+                chosen = select(DOCUMENTS).where(DOCUMENTS.c.id.in_(wanted[start : start + AT_ONCE]))
+                found |= {row["id"]: _document(row) for row in connection.execute(chosen).mappings()}
+        return found
 
     def documents(self) -> Iterable[Document]:
         """Return all documents, some at a time."""
@@ -108,6 +117,15 @@ class Journal:
         chosen = select(EVENTS).where(EVENTS.c.document == number, EVENTS.c.stream == stream)
         with self.engine.connect() as connection:
             return [_event(row) for row in connection.execute(chosen.order_by(EVENTS.c.version)).mappings()]
+
+    def work(self, stream: str) -> dict[int, list[Event]]:
+        """Return the events of a stream in all documents."""
+        found: dict[int, list[Event]] = {}
+        chosen = select(EVENTS).where(EVENTS.c.stream == stream).order_by(EVENTS.c.document, EVENTS.c.version)
+        with self.engine.connect() as connection:
+            for row in connection.execute(chosen).mappings():
+                found.setdefault(row["document"], []).append(_event(row))
+        return found
 
     def streams(self, number: int) -> dict[str, list[Event]]:
         """Return the events of all streams of a document."""

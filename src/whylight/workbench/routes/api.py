@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Response
@@ -164,6 +165,13 @@ def agreement(bench: OnBench, _session: SignedIn) -> list[dict[str, Any]]:
     every = [bench.reviews(one.id)[0] for one in bench.journal.documents()]
     found = agreements([one for one in every if len(one) > 1])
     return [{name: _number(getattr(one, name)) for name in one.__slots__} for one in found]
+
+
+@router.get("/suggestions")
+def suggestions(bench: OnBench, session: SignedIn) -> list[dict[str, Any]]:
+    """Return what this reviewer did again and again, and in how many places the same could be done."""
+    found, _ = bench.suggestions(session.reviewer)
+    return [{**asdict(one.habit), "times": one.times, "places": len(one.places)} for one in found]
 
 
 @router.get("/history")

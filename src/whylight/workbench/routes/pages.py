@@ -1,7 +1,9 @@
 """Pages for people; everything in them is escaped, and their scripts fetch the rest."""
 
+import json
 import shlex
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -23,6 +25,7 @@ from whylight.workbench.queue import SHOWN, SORTS, queue_page
 from whylight.workbench.routes.access import AskedFor, OnBench, SignedIn, TheDocument
 from whylight.workbench.routes.api import file_name
 from whylight.workbench.sessions import COOKIE, Session
+from whylight.workbench.suggesting import Habit, Place
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 TITLES = {
@@ -39,6 +42,8 @@ MEANINGS = {
     "disagreement": "How far two methods name other words as evidence.",
 }
 SHOWN_AS = {"open": "open", "done": "done by me", "all": "all"}
+MOST_PLACES = 100
+"""Places of a suggestion that are shown at once."""
 AROUND = 60
 """Characters that are shown on each side of evidence."""
 
@@ -136,6 +141,22 @@ def agreement(bench: OnBench, session: SignedIn) -> Response:
     return render("agreement.html", session, found=found, open_ones=open_ones, several=len(several))
 
 
+@router.get("/suggestions")
+def suggestions(bench: OnBench, session: SignedIn) -> Response:
+    """Show what the reviewer did again and again, and where else it could be done."""
+    found, texts = bench.suggestions(session.reviewer)
+    return render(
+        "suggestions.html",
+        session,
+        found=found,
+        most=MOST_PLACES,
+        show=lambda number, span: texts[number].show(span),
+        sides=lambda number, span: sides_of(texts[number], span),
+        described=described(bench),
+        event=event_of,
+    )
+
+
 @router.get("/playground")
 def playground(bench: OnBench, session: SignedIn) -> Response:
     """Type a text, choose a method, see what it says."""
@@ -172,6 +193,16 @@ def reproduce(bench: Bench, row: dict[str, Any]) -> str:
     methods = [word for method in bench.desk.methods for word in ("--method", method)]
     asked = ["--model", bench.desk.classifier.identity, "--file", file_name(row["document"]), "--target", row["label"]]
     return one_line(shlex.join(["whylight", "explain", *asked, *methods]))
+
+
+def event_of(habit: Habit, place: Place, texts: Callable[[int, Span], str]) -> str:
+    """Return the event that follows a suggestion at a place, as JSON."""
+
+    def told(span: Span | None) -> dict[str, Any] | None:
+        return None if span is None else {**asdict(span), "text": texts(place.document, span)}
+
+    event = {"kind": habit.kind, "label": habit.label, "span": told(place.span), "into": told(place.into)}
+    return json.dumps({name: value for name, value in event.items() if value is not None})
 
 
 def sides_of(text: Text, span: Span) -> tuple[str, str]:
