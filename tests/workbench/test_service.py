@@ -1,6 +1,8 @@
 """The service as browsers use it: review, two reviewers, adjudication, export, re-scoring, the queue."""
 
+import io
 import json
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ from whylight.core.text import Span, Text
 from whylight.data.dataset import Dataset, Record
 from whylight.workbench.bench import Bench
 from whylight.workbench.desk import distance, uncertainty
+from whylight.workbench.export import Agreed, line_of, marked_of
+from whylight.workbench.journal import Document
 from whylight.workbench.queue import Asked, queue_page
 from workbench_app import TEXTS, Browser, span, waited
 
@@ -191,3 +195,41 @@ def test_next_is_next_in_the_queue(client: Any, own: Bench) -> None:
     assert ada.get("/api/documents/1?sort=order").json()["next"] == 3
     assert ada.get("/api/documents/2?sort=order").json()["next"] == 3
     assert ada.get("/api/documents/1?sort=x").status_code == 422
+
+
+def test_what_was_agreed_on_is_written_for_other_tools(client: Any) -> None:
+    ada = Browser(client)
+    ada.act(1, "accept", label="bad")
+    ada.act(1, "mark", label="bad", span=span(TEXTS[0], "truly bad"))
+    ada.act(3, "accept", label="fever")
+    for number in (1, 3):
+        ada.act(number, "done")
+    with zipfile.ZipFile(io.BytesIO(ada.get("/api/export?form=brat").content)) as folder:
+        names = sorted(folder.namelist())
+        assert names == ["00000000.ann", "00000000.txt", "00000001.ann", "00000001.txt"]
+        assert folder.read("00000000.txt").decode() == TEXTS[0]
+        start = TEXTS[0].index("truly bad")
+        assert folder.read("00000000.ann").decode() == f"T1\tbad {start} {start + 9}\ttruly bad\n"
+        assert folder.read("00000001.ann") == b""
+    first, second = ada.get("/api/export?form=labelstudio").json()
+    (region,) = first["annotations"][0]["result"]
+    units = TEXTS[0].encode("utf-16-le")
+    value = region["value"]
+    assert units[2 * value["start"] : 2 * value["end"]].decode("utf-16-le") == value["text"] == "truly bad"
+    assert second["annotations"] == [{"result": []}]
+    words = [line.split("\t") for line in ada.get("/api/export?form=conll").text.split("\n\n")[0].splitlines()[3:]]
+    assert [(word, tag) for word, *_, score, tag in words if tag != "O" or score != "_"] == [
+        ("truly", "B-bad"),
+        ("bad", "I-bad"),
+    ]
+    assert ada.get("/api/export?form=../x").status_code == 422
+    page = ada.get("/export", headers={"accept": "text/html"}).text
+    assert "2 of 4 documents" in page
+
+
+def test_pairs_are_exported_for_training_alone() -> None:
+    document, found = Document(1, "x", Text("a bad", "bad bad"), ()), Agreed(("bad",), {"bad": (Span(1, 4, 7),)}, ())
+    with pytest.raises(wl.WhylightError, match="pairs"):
+        list(marked_of(document, found, ["Ada"]))
+    row = json.loads(line_of(document, found, several=True))
+    assert row["rationales"]["bad"] == [{"part": 1, "start": 4, "end": 7, "text": "bad"}]

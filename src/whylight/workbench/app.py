@@ -13,7 +13,7 @@ from whylight import __version__
 from whylight.core.errors import WhylightError
 from whylight.workbench.bench import Bench
 from whylight.workbench.guard import Guard
-from whylight.workbench.routes import api, pages, playground, progress
+from whylight.workbench.routes import api, exports, pages, playground, progress
 
 STATIC = Path(__file__).parent / "static"
 
@@ -42,6 +42,7 @@ def make_app(bench: Bench, *, hosts: Collection[str]) -> FastAPI:
     )
     app.state.bench, app.state.readers = bench, progress.Readers()
     app.include_router(api.router)
+    app.include_router(exports.router)
     app.include_router(progress.router)
     app.include_router(playground.router)
     app.include_router(pages.router)

@@ -1,6 +1,6 @@
 """All that the routes work with: the journal, the desk, the job, and who may come in."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,6 +24,26 @@ from whylight.workbench.suggesting import Suggestion, about, habits, suggested
 
 FEWEST = 2
 """Methods that can disagree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A document that somebody has finished.
+
+    Attributes:
+        document: The document.
+        reviews: Finished reviews, by reviewer.
+        adjudicated: What was decided about their disagreements.
+    """
+
+    document: Document
+    reviews: Mapping[str, Review]
+    adjudicated: Review
+
+    @property
+    def agreed(self) -> Agreed:
+        """What they come to."""
+        return agreed(self.reviews, self.adjudicated)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,10 +77,14 @@ class Bench:
 
     def reviews(self, number: int) -> tuple[dict[str, Review], Review]:
         """Return the finished reviews of a document by reviewer, and its adjudication."""
-        streams = self.journal.streams(number)
-        adjudicated = review_of(streams.pop(ADJUDICATION, []))
-        each = {_reviewer(own): review_of(own) for own in streams.values()}
-        return {name: one for name, one in each.items() if one.done}, adjudicated
+        return _reviews(self.journal.streams(number))
+
+    def finished(self) -> list[Finished]:
+        """Return the documents that somebody has finished, in the order of the data."""
+        every = {number: _reviews(own) for number, own in self.journal.finished()}
+        kept = {number: own for number, own in every.items() if own[0]}
+        documents = self.journal.some(kept)
+        return [Finished(documents[number], *own) for number, own in kept.items()]
 
     def suggestions(self, reviewer: str) -> tuple[list[Suggestion], dict[int, Text]]:
         """Return what a reviewer did again and again, where else that could be done, and the texts of that."""
@@ -76,11 +100,6 @@ class Bench:
 
     def _texts(self, numbers: Iterable[int]) -> dict[int, Text]:
         return {number: one.text for number, one in self.journal.some(numbers).items()}
-
-    def agreed(self, number: int) -> Agreed | None:
-        """Return what finished reviews of a document come to; None if nobody has finished one."""
-        reviews, adjudicated = self.reviews(number)
-        return agreed(reviews, adjudicated) if reviews else None
 
 
 def make_bench(
@@ -145,5 +164,7 @@ def _stretch(explanation: Explanation, one: Evidence, sign: int) -> dict[str, An
     }
 
 
-def _reviewer(events: Sequence[Event]) -> str:
-    return events[0].reviewer
+def _reviews(streams: dict[str, list[Event]]) -> tuple[dict[str, Review], Review]:
+    adjudicated = review_of(streams.pop(ADJUDICATION, []))
+    each = {own[0].reviewer: review_of(own) for own in streams.values()}
+    return {name: one for name, one in each.items() if one.done}, adjudicated

@@ -29,7 +29,9 @@ from whylight.core.text import Span, Text
 from whylight.explaining.case import Case, open_case
 from whylight.explaining.compatible import require
 from whylight.explaining.explain import explain
+from whylight.explaining.options import Options
 from whylight.explaining.removing import chosen_removal
+from whylight.explaining.signs import SignSource
 from whylight.explaining.variants import asked_methods
 from whylight.views.classifier import Classifier
 from whylight.views.meter import Meter
@@ -90,14 +92,26 @@ class Desk:
     def explanation(
         self, text: Text, method: str, labels: Sequence[int], *, document: int | None = None
     ) -> Explanation:
-        """Explain some labels of a text, unless that was done before."""
-        key = digest([self.findings.model, method, list(labels), text.to_json()])
+        """Explain some labels of a text, unless that was done before, here or by a run."""
+        key = self._key(text, method, labels)
         found = self.findings.explanation(key)
         if found is None:
+            lent = self.findings.explanation(self.lent_key(text, method, labels))
             with self._lock:
-                found = explain(self.classifier, text, method=method, target=list(labels), progress=False)
+                if lent is None:
+                    found = explain(self.classifier, text, method=method, target=list(labels), progress=False)
+                else:  # rows of runs have no signs from other methods
+                    signs = SignSource(self.classifier, Options(target=list(labels)))
+                    found = signs.lent(0, self._case(text), lent)
             self.findings.keep(key, found, document)
         return found
+
+    def lent_key(self, text: Text, method: str, labels: Sequence[int]) -> str:
+        """Return what an explanation that a run has made is kept under."""
+        return self._key(text, method, labels, "run")
+
+    def _key(self, text: Text, method: str, labels: Sequence[int], *more: str) -> str:
+        return digest([self.findings.model, method, list(labels), text.to_json(), *more])
 
     def tried(self, text: Text, method: str, target: str, *, settings: Mapping[str, str], budget: float) -> Explanation:
         """Explain a text by any method that works; nothing is kept."""

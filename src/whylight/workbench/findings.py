@@ -56,12 +56,20 @@ class Findings:
 
     def keep(self, key: str, explanation: Explanation, document: int | None) -> None:
         """Keep an explanation."""
-        packed = zlib.compress(json.dumps(explanation.to_dict()).encode("ascii"), 1)
         try:
             with self.engine.begin() as connection:
-                connection.execute(insert(FINDINGS).values(key=key, document=document, payload=packed))
+                connection.execute(insert(FINDINGS).values(_row(key, explanation, document)))
         except IntegrityError:  # somebody has kept it in between: it is the same one
             return
+
+    def keep_all(self, found: Sequence[tuple[str, Explanation]]) -> None:
+        """Keep several explanations at once, those aside that are there."""
+        keys = [key for key, _ in found]
+        with self.engine.begin() as connection:
+            there = set(connection.scalars(select(FINDINGS.c.key).where(FINDINGS.c.key.in_(keys))))
+            new = {key: _row(key, one, None) for key, one in found if key not in there}
+            if new:
+                connection.execute(insert(FINDINGS), list(new.values()))
 
     def place(self, document: int, standing: Standing) -> None:
         """Keep where a document stands."""
@@ -104,3 +112,8 @@ class Findings:
                 STANDINGS.c.model == self.model, STANDINGS.c.evidence.is_not(None)
             )
             return set(connection.scalars(known))
+
+
+def _row(key: str, explanation: Explanation, document: int | None) -> dict[str, Any]:
+    packed = zlib.compress(json.dumps(explanation.to_dict()).encode("ascii"), 1)
+    return {"key": key, "document": document, "payload": packed}

@@ -5,12 +5,13 @@ says which version it was looking at. If somebody added in between, nothing is w
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Engine, RowMapping, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from whylight.core.errors import InputError
@@ -129,12 +130,19 @@ class Journal:
 
     def streams(self, number: int) -> dict[str, list[Event]]:
         """Return the events of all streams of a document."""
-        found: dict[str, list[Event]] = {}
-        chosen = select(EVENTS).where(EVENTS.c.document == number).order_by(EVENTS.c.stream, EVENTS.c.version)
+        return next((own for _, own in self._streams(EVENTS.c.document == number)), {})
+
+    def finished(self) -> Iterator[tuple[int, dict[str, list[Event]]]]:
+        """Yield the documents that somebody finished at some time, with the events of all their streams."""
+        done = select(EVENTS.c.document).where(EVENTS.c.kind == "done")
+        return self._streams(EVENTS.c.document.in_(done))
+
+    def _streams(self, which: ColumnElement[bool]) -> Iterator[tuple[int, dict[str, list[Event]]]]:
+        chosen = select(EVENTS).where(which).order_by(EVENTS.c.document, EVENTS.c.stream, EVENTS.c.version)
         with self.engine.connect() as connection:
-            for row in connection.execute(chosen).mappings():
-                found.setdefault(row["stream"], []).append(_event(row))
-        return found
+            rows = connection.execute(chosen.execution_options(yield_per=1000)).mappings()
+            for number, own in groupby(rows, key=lambda row: int(row["document"])):
+                yield number, {name: [_event(one) for one in each] for name, each in groupby(own, key=_stream)}
 
     def history(self, number: int | None = None, *, before: int | None = None, most: int = 100) -> list[dict[str, Any]]:
         """Return what was done last, newest first, as plain values.
@@ -220,6 +228,10 @@ def _event(row: RowMapping) -> Event:
     label = None if row["label"] is None else text_of_bytes(bytes(row["label"]))
     span, into = (None if told[name] is None else Span(*told[name]) for name in ("span", "into"))
     return Event(row["kind"], label, span, into, told["note"], row["reviewer"], row["at"], row["version"])
+
+
+def _stream(row: RowMapping) -> str:
+    return str(row["stream"])
 
 
 def _span(span: Span | None) -> list[int] | None:

@@ -1,19 +1,17 @@
 """Plain values for scripts: documents, evidence, events, re-scoring, export."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Response
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from whylight.core.errors import InputError
 from whylight.core.text import Span
 from whylight.workbench.agreement import agreements
 from whylight.workbench.bench import Bench, evidence_json
-from whylight.workbench.export import line_of, record_of
+from whylight.workbench.export import record_of
 from whylight.workbench.journal import ADJUDICATION, Conflict, Document, stream_of
 from whylight.workbench.queue import neighbours
 from whylight.workbench.reviewing import Review, checked_event, review_of
@@ -152,18 +150,10 @@ def file_name(number: int) -> str:
     return f"document-{number}.jsonl"
 
 
-@router.get("/export")
-def export(bench: OnBench, _session: SignedIn) -> StreamingResponse:
-    """Return what was agreed on as JSON lines."""
-    headers = {"content-disposition": 'attachment; filename="rationales.jsonl"'}
-    return StreamingResponse(_lines(bench), media_type="application/x-ndjson", headers=headers)
-
-
 @router.get("/agreement")
 def agreement(bench: OnBench, _session: SignedIn) -> list[dict[str, Any]]:
     """Return how far reviewers agree."""
-    every = [bench.reviews(one.id)[0] for one in bench.journal.documents()]
-    found = agreements([one for one in every if len(one) > 1])
+    found = agreements([one.reviews for one in bench.finished() if len(one.reviews) > 1])
     return [{name: _number(getattr(one, name)) for name in one.__slots__} for one in found]
 
 
@@ -178,14 +168,6 @@ def suggestions(bench: OnBench, session: SignedIn) -> list[dict[str, Any]]:
 def history(bench: OnBench, _session: SignedIn, before: int | None = None) -> list[dict[str, Any]]:
     """Return what was done last."""
     return bench.journal.history(before=before)
-
-
-def _lines(bench: Bench) -> Iterator[str]:
-    several = bench.desk.labels.head == "sigmoid"
-    for one in bench.journal.documents():
-        found = bench.agreed(one.id)
-        if found is not None and not found.split and (several or len(found.labels) == 1):
-            yield line_of(one, found, several=several) + "\n"
 
 
 def _added(

@@ -24,6 +24,7 @@ from whylight.workbench.bench import Bench
 from whylight.workbench.queue import SHOWN, SORTS, queue_page
 from whylight.workbench.routes.access import AskedFor, OnBench, SignedIn, TheDocument
 from whylight.workbench.routes.api import file_name
+from whylight.workbench.routes.exports import ready
 from whylight.workbench.sessions import COOKIE, Session
 from whylight.workbench.suggesting import Habit, Place
 
@@ -130,14 +131,13 @@ def adjudicate(bench: OnBench, session: SignedIn, found: TheDocument) -> Respons
 @router.get("/agreement")
 def agreement(bench: OnBench, session: SignedIn) -> Response:
     """Show how far reviewers agree, and on which documents they do not."""
-    every = {one.id: (one, *bench.reviews(one.id)) for one in bench.journal.documents()}
-    several = {number: own for number, own in every.items() if len(own[1]) > 1}
+    several = [one for one in bench.finished() if len(one.reviews) > 1]
     open_ones = []
-    for one, reviews, adjudicated in several.values():
-        waiting = [each for each in disagreements(reviews) if each.label not in adjudicated.decisions]
+    for one in several:
+        waiting = [each for each in disagreements(one.reviews) if each.label not in one.adjudicated.decisions]
         if waiting:
-            open_ones.append((one, waiting))
-    found = agreements([own[1] for own in several.values()])
+            open_ones.append((one.document, waiting))
+    found = agreements([one.reviews for one in several])
     return render("agreement.html", session, found=found, open_ones=open_ones, several=len(several))
 
 
@@ -155,6 +155,13 @@ def suggestions(bench: OnBench, session: SignedIn) -> Response:
         described=described(bench),
         event=event_of,
     )
+
+
+@router.get("/export")
+def export(bench: OnBench, session: SignedIn) -> Response:
+    """Show what can be exported, and what waits for a decision."""
+    done, waiting = ready(bench)
+    return render("export.html", session, done=len(done), waiting=waiting, total=bench.journal.count())
 
 
 @router.get("/playground")
