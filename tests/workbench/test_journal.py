@@ -4,30 +4,31 @@ import threading
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete, select, update
+from sqlalchemy import create_engine, delete, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 import workbench_app
 from whylight.core.errors import WhylightError
 from whylight.core.text import Span, Text
 from whylight.data.dataset import Dataset, Record
-from whylight.workbench.database import open_database, signing_key
+from whylight.workbench.database import MIGRATIONS, kept_setting, open_database, signing_key
+from whylight.workbench.findings import Findings
 from whylight.workbench.journal import Conflict, Journal
 from whylight.workbench.reviewing import Event
-from whylight.workbench.tables import EVENTS, METADATA
+from whylight.workbench.tables import DOCUMENTS, EVENTS, METADATA
 
 HOSTILE = ("\0", "\ud800", "a\r\nb\rc", "e\u0301", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "", "' ; DROP TABLE event")
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Journal:
-    found = Journal(open_database(workbench_app.sqlite(tmp_path)))
+def journal(database: str) -> Journal:
+    found = Journal(open_database(database))
     found.take_in(workbench_app.documents())
     return found
 
 
-def test_texts_and_names_come_back_as_they_were(tmp_path: Path) -> None:
-    own = Journal(open_database(workbench_app.sqlite(tmp_path)))
+def test_texts_and_names_come_back_as_they_were(database: str) -> None:
+    own = Journal(open_database(database))
     data = Dataset("x", "test", (), tuple(Record(f"{one}!", Text(one, one or None), (one,)) for one in HOSTILE))
     assert own.take_in(data) == len(HOSTILE)
     assert own.take_in(data) == 0
@@ -94,7 +95,30 @@ def test_the_tables_are_what_migrations_make(journal: Journal) -> None:
 
     with journal.engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
-        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+        if connection.dialect.name == "sqlite":
+            assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+
+
+def test_a_database_of_the_first_form_is_brought_up_to_date(database: str) -> None:
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    engine = create_engine(database)
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+    with engine.begin() as connection:
+        connection.execute(text("INSERT INTO setting (name, value) VALUES ('a', 'b')"))
+        connection.execute(
+            insert(DOCUMENTS).values(name=b"x", digest="", content=b'{"text": "a"}', opening="", words=1, gold="[]")
+        )
+        connection.execute(text("INSERT INTO standing (document, model, labels) VALUES (1, 'm', '[]')"))
+    engine.dispose()
+    opened = open_database(database)
+    assert kept_setting(opened, "a", "c") == "b"
+    assert Findings(opened, "m").placed() == set()  # what it lacks is made again
 
 
 def test_every_database_has_a_key_of_its_own(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +19,8 @@ TEXT_HTML = {"accept": "text/html"}
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[Any]:
-    with workbench_app.client(workbench_app.bench(workbench_app.sqlite(tmp_path), password=PASSWORD)) as found:
+def client(database: str) -> Iterator[Any]:
+    with workbench_app.client(workbench_app.bench(database, password=PASSWORD)) as found:
         yield found
 
 
@@ -30,8 +29,8 @@ def ada(client: Any) -> Browser:
     return Browser(client, password=PASSWORD)
 
 
-def test_every_route_asks_who_is_there(client: Any, tmp_path: Path) -> None:
-    app = make_app(workbench_app.bench(workbench_app.sqlite(tmp_path)), hosts=[HOST])
+def test_every_route_asks_who_is_there(client: Any, database: str) -> None:
+    app = make_app(workbench_app.bench(database), hosts=[HOST])
     paths = app.openapi()["paths"]
     assert len(paths) >= 12
     for path, verbs in paths.items():
@@ -146,7 +145,7 @@ def test_paths_lead_nowhere_else(ada: Browser, path: str) -> None:
 XSS = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 
 
-def test_other_peoples_text_is_escaped_on_every_page(tmp_path: Path) -> None:
+def test_other_peoples_text_is_escaped_on_every_page(database: str) -> None:
     import whylight as wl  # noqa: PLC0415
     from whylight.core.text import Text  # noqa: PLC0415
     from whylight.data.dataset import Dataset, Record  # noqa: PLC0415
@@ -155,7 +154,7 @@ def test_other_peoples_text_is_escaped_on_every_page(tmp_path: Path) -> None:
 
     model = wl.load(lambda texts: [[0.9]] * len(texts), labels=[XSS], identity=XSS, head="sigmoid")
     data = Dataset("x", "test", (), (Record(XSS, Text(XSS), ()),))
-    own = make_bench(open_database(workbench_app.sqlite(tmp_path)), model, data, methods=["occlusion"], password=None)
+    own = make_bench(open_database(database), model, data, methods=["occlusion"], password=None)
     with workbench_app.client(own) as client:
         people = [Browser(client, "<i>Ada</i>"), Browser(client, "Bob")]
         for one, kind in zip(people, ("accept", "reject"), strict=True):

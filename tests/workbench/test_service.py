@@ -1,7 +1,8 @@
 """The service as browsers use it: review, two reviewers, adjudication, export, re-scoring, the queue."""
 
+import io
 import json
-import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,28 +11,25 @@ import pytest
 
 import whylight as wl
 import workbench_app
+from whylight.core.text import Span, Text
+from whylight.data.dataset import Dataset, Record
 from whylight.workbench.bench import Bench
 from whylight.workbench.desk import distance, uncertainty
+from whylight.workbench.export import Agreed, line_of, marked_of
+from whylight.workbench.journal import Document
 from whylight.workbench.queue import Asked, queue_page
-from workbench_app import TEXTS, Browser, span
+from workbench_app import TEXTS, Browser, span, waited
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Bench:
-    return workbench_app.bench(workbench_app.sqlite(tmp_path))
+def own(database: str) -> Bench:
+    return workbench_app.bench(database)
 
 
 @pytest.fixture
 def client(own: Bench) -> Iterator[Any]:
     with workbench_app.client(own) as found:
         yield found
-
-
-def waited(own: Bench) -> None:
-    end = time.monotonic() + 30
-    while own.job.progress.running and time.monotonic() < end:
-        time.sleep(0.02)
-    assert not own.job.progress.running
 
 
 def test_a_review_is_saved_at_every_step_and_exported_as_training_data(client: Any, tmp_path: Path) -> None:
@@ -93,7 +91,7 @@ def test_disagreements_are_adjudicated_and_only_then_exported(client: Any) -> No
         one.act(1, "done")
     assert ada.get("/api/export").text == ""
     page = ada.get("/documents/1/adjudicate", headers={"accept": "text/html"}).text
-    assert "As Ada" in page
+    assert "Decide as Ada" in page
     assert "note 0" in ada.get("/agreement", headers={"accept": "text/html"}).text
     answer = ada.post("/api/documents/1/adjudication", {"version": 0, "kind": "accept", "label": "bad"})
     assert answer.status_code == 201
@@ -111,7 +109,9 @@ def test_the_queue_is_sorted_filtered_and_counted(client: Any, own: Bench) -> No
     def page(**given: Any) -> Any:
         return queue_page(own.engine, Asked(**given), "Ada", model=model)
 
-    assert [one.id for one in page().entries] == [1, 3, 4]
+    assert [one.id for one in page(sort="order").entries] == [1, 3, 4]
+    unsure = [one.uncertainty for one in page().entries]
+    assert unsure == sorted(unsure, reverse=True)
     assert [one.id for one in page(show="done").entries] == [2]
     every = page(show="all", sort="doubt").entries
     doubts = [one.doubt for one in every]
@@ -149,7 +149,7 @@ def test_what_was_found_is_kept_for_this_model_alone(own: Bench) -> None:
 
 def test_the_playground_explains_and_keeps_nothing(client: Any) -> None:
     ada = Browser(client)
-    found = ada.post("/api/playground", {"text": "so bad", "method": "occlusion"}).json()
+    (found,) = ada.post("/api/playground", {"text": "so bad", "method": "occlusion"}).json()["answers"]
     assert found["words"] == [["so", pytest.approx(0.0)], ["bad", pytest.approx(0.4)]]
     wrong = ada.post("/api/playground", {"text": "so bad", "method": "lime", "settings": {"samples": "many"}})
     assert (wrong.status_code, "samples" in wrong.json()["detail"]) == (422, True)
@@ -162,6 +162,74 @@ def test_history_says_who_did_what(client: Any) -> None:
     (row,) = ada.get("/api/history").json()
     assert (row["reviewer"], row["kind"], row["label"], row["document"]) == ("Ada", "accept", "fever", 3)
     page = ada.get("/history", headers={"accept": "text/html"}).text
-    assert "whylight explain --model rule-1 --file document-3.txt" in page
-    text = ada.get("/api/documents/2/text")
-    assert text.content.decode() == TEXTS[1]
+    command = "whylight explain --model rule-1 --file document-3.jsonl --target fever --method occlusion --method 'lime"
+    assert command.replace("'", "&#39;") in page
+
+
+def test_the_file_of_a_document_is_the_document(client: Any, own: Bench, tmp_path: Path) -> None:
+    ada = Browser(client)
+    path = tmp_path / "document.jsonl"
+    for number, text in enumerate(TEXTS, start=1):
+        path.write_bytes(ada.get(f"/api/documents/{number}/file").content)
+        (record,) = wl.dataset(str(path), unlabelled=True)
+        assert record.example.text == text
+    words = Text("a  b", "c", words=(Span(0, 0, 1), Span(0, 3, 4), Span(1, 0, 1)))
+    own.journal.take_in(Dataset("own", "test", (), (Record("own words", words, ()),)))
+    path.write_bytes(ada.get("/api/documents/5/file").content)
+    (record,) = wl.dataset(str(path), unlabelled=True)
+    assert record.example == words
+
+
+def test_next_is_next_in_the_queue(client: Any, own: Bench) -> None:
+    waited(own)
+    ada = Browser(client)
+    for query in ("", "?sort=order", "?sort=doubt&show=all", "?sort=length&find=bad"):
+        asked = Asked(**dict(one.split("=") for one in query[1:].split("&") if one))
+        ids = [one.id for one in queue_page(own.engine, asked, "Ada", model=own.desk.findings.model).entries]
+        for before, after in zip([None, *ids], [*ids, None], strict=True):
+            if before is not None:
+                assert ada.get(f"/api/documents/{before}{query}").json()["next"] == after
+            if after is not None:
+                assert ada.get(f"/api/documents/{after}{query}").json()["previous"] == before
+    ada.act(2, "done")
+    assert ada.get("/api/documents/1?sort=order").json()["next"] == 3
+    assert ada.get("/api/documents/2?sort=order").json()["next"] == 3
+    assert ada.get("/api/documents/1?sort=x").status_code == 422
+
+
+def test_what_was_agreed_on_is_written_for_other_tools(client: Any) -> None:
+    ada = Browser(client)
+    ada.act(1, "accept", label="bad")
+    ada.act(1, "mark", label="bad", span=span(TEXTS[0], "truly bad"))
+    ada.act(3, "accept", label="fever")
+    for number in (1, 3):
+        ada.act(number, "done")
+    with zipfile.ZipFile(io.BytesIO(ada.get("/api/export?form=brat").content)) as folder:
+        names = sorted(folder.namelist())
+        assert names == ["00000000.ann", "00000000.txt", "00000001.ann", "00000001.txt"]
+        assert folder.read("00000000.txt").decode() == TEXTS[0]
+        start = TEXTS[0].index("truly bad")
+        assert folder.read("00000000.ann").decode() == f"T1\tbad {start} {start + 9}\ttruly bad\n"
+        assert folder.read("00000001.ann") == b""
+    first, second = ada.get("/api/export?form=labelstudio").json()
+    (region,) = first["annotations"][0]["result"]
+    units = TEXTS[0].encode("utf-16-le")
+    value = region["value"]
+    assert units[2 * value["start"] : 2 * value["end"]].decode("utf-16-le") == value["text"] == "truly bad"
+    assert second["annotations"] == [{"result": []}]
+    words = [line.split("\t") for line in ada.get("/api/export?form=conll").text.split("\n\n")[0].splitlines()[3:]]
+    assert [(word, tag) for word, *_, score, tag in words if tag != "O" or score != "_"] == [
+        ("truly", "B-bad"),
+        ("bad", "I-bad"),
+    ]
+    assert ada.get("/api/export?form=../x").status_code == 422
+    page = ada.get("/export", headers={"accept": "text/html"}).text
+    assert "2 of 4 documents" in page
+
+
+def test_pairs_are_exported_for_training_alone() -> None:
+    document, found = Document(1, "x", Text("a bad", "bad bad"), ()), Agreed(("bad",), {"bad": (Span(1, 4, 7),)}, ())
+    with pytest.raises(wl.WhylightError, match="pairs"):
+        list(marked_of(document, found, ["Ada"]))
+    row = json.loads(line_of(document, found, several=True))
+    assert row["rationales"]["bad"] == [{"part": 1, "start": 4, "end": 7, "text": "bad"}]

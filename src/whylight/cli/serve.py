@@ -3,7 +3,8 @@
 import secrets
 from importlib.util import find_spec
 from ipaddress import ip_address
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,10 +25,16 @@ from whylight.cli.settings import parse_head
 from whylight.core.errors import SettingError
 from whylight.explaining.console import say
 
+if TYPE_CHECKING:
+    from whylight.workbench.bench import Bench
+    from whylight.workbench.run_folder import RunFolder
+
 EXAMPLES = """
 [bold]Examples[/bold]
 
 whylight serve --model ./my-model --data notes.jsonl
+
+whylight serve --run runs/notes
 
 whylight serve --data reviews.jsonl --method integrated_gradients --method occlusion --db sqlite:///review.db
 
@@ -41,8 +48,16 @@ def serve(  # noqa: PLR0913  one parameter an option
     *,
     data: Annotated[str | None, typer.Option(help="Documents to review: CORPUS:PATH or a file.")] = None,
     split: Annotated[str, typer.Option(help="Split of the corpus.")] = "test",
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of `whylight run` or `evaluate`: its texts, model and methods, unless others are named, and "
+            "its explanations where they are what would be made here."
+        ),
+    ] = None,
     model: Annotated[
-        str | None, typer.Option(help="Folder or hub id. [dim]\\[default: the bundled sentiment model][/]")
+        str | None,
+        typer.Option(help="Folder or hub id. [dim]\\[default: that of --run, else the bundled sentiment model][/]"),
     ] = None,
     method: Annotated[
         list[str] | None,
@@ -82,14 +97,23 @@ def serve(  # noqa: PLR0913  one parameter an option
     from whylight.workbench.bench import make_bench  # noqa: PLC0415
     from whylight.workbench.database import open_database  # noqa: PLC0415
     from whylight.workbench.listening import listen, opened  # noqa: PLC0415
+    from whylight.workbench.run_folder import open_run  # noqa: PLC0415
 
     password = None if is_loopback(host) else secrets.token_urlsafe(16)
-    engine = open_database(db)
+    known = None if run is None else open_run(run)
     records = None if data is None else read_data(data, split=split, options=options, labelled=False)
     if records is not None:
         say_losses(records)
-    classifier = load(model, head=parse_head(head), prompt=prompt, device=device)
-    bench = make_bench(engine, classifier, records, methods=method or (), password=password)
+    elif known is not None:
+        records = known.documents()
+    engine = open_database(db)
+    classifier = load(
+        known.model if model is None and known else model, head=parse_head(head), prompt=prompt, device=device
+    )
+    methods = method or (known.methods if known else ())
+    bench = make_bench(engine, classifier, records, methods=methods, password=password)
+    if known is not None:
+        _take_over(known, bench)
     with opened(host, port) as place:
         number = place.getsockname()[1]
         hosts = [*(name or ()), *(f"{one}:{number}" for one in (*LOCAL, host))]
@@ -98,6 +122,14 @@ def serve(  # noqa: PLR0913  one parameter an option
         if password is not None:
             say(f"password: {password}")
         listen(make_app(bench, hosts=hosts), place)
+
+
+def _take_over(known: "RunFolder", bench: "Bench") -> None:
+    """Use what a run has explained, and say what of it is made anew."""
+    taken = known.lend(bench.desk)
+    say(f"{taken.explanations:,} explanations of '{known.folder}' are used")
+    for method, reason in taken.reasons.items():
+        say(f"{f'those of {method}' if method else 'its explanations'} are made anew: {reason}")
 
 
 def is_loopback(host: str) -> bool:

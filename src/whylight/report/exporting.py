@@ -3,24 +3,18 @@
     jsonl        one explanation per line: text, label, and `[{part, start, end, text, score}]`
     parquet      the same as one table, with lists `parts`, `starts`, `ends`, `scores`
     datasets     the same as a data set of Hugging Face (`datasets.load_from_disk`)
-    brat         a folder with `N.txt` and `N.ann` for each text: evidence as entities, scores as notes
-    conll        one word per line: word, start, end, score, and B-, I- or O of the evidence; a blank line ends a text
-    labelstudio  tasks with predictions, as Label Studio imports them
+    brat, conll, labelstudio        evidence (`core/evidence.py`) of one method, as `report/marked.py` writes it
 
-Offsets are characters of Python, as those of brat, CoNLL readers and `datasets`; Label Studio counts as JavaScript
-does, in UTF-16, and gets that. The last three forms show evidence (`core/evidence.py`) of one method, and of single
-texts: a pair is refused.
+Offsets are characters of Python, where the other tool does not count otherwise.
 
 Rows are read one part at a time, and written as they come.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from importlib import import_module
-from itertools import groupby
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,6 +22,7 @@ import pyarrow.parquet as pq
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.evidence import evidence
 from whylight.core.text import Span, text_of
+from whylight.report.marked import MARKED_FORMS, Marked, beside, opened
 from whylight.store import files, runs
 from whylight.store.explanations import explanation_of
 from whylight.store.tables import HUMAN, RANDOM, Row
@@ -93,7 +88,7 @@ def _flat(row: Row) -> Record:
 
 def _jsonl(rows: Iterable[Row], out: Path) -> int:
     count = 0
-    with _opened(out) as file:
+    with opened(out) as file:
         for row in rows:
             count += 1
             flat = _flat(row)
@@ -109,7 +104,7 @@ def _jsonl(rows: Iterable[Row], out: Path) -> int:
 
 def _parquet(rows: Iterable[Row], out: Path) -> int:
     count = 0
-    with _beside(out) as place, pq.ParquetWriter(place, _SCHEMA) as writer:
+    with beside(out) as place, pq.ParquetWriter(place, _SCHEMA) as writer:
         for batch in _batches(map(_flat, rows)):
             count += len(batch)
             writer.write_table(pa.Table.from_pylist(batch, schema=_SCHEMA))
@@ -135,98 +130,26 @@ def _datasets(rows: Iterable[Row], out: Path) -> int:
     return count
 
 
-def _brat(rows: Iterable[Row], out: Path) -> int:
-    count = 0
-    with files.said(out):
-        out.mkdir(parents=True, exist_ok=True)
-    for number, (_, own) in enumerate(groupby(rows, key=lambda row: row["example_id"])):
-        lines, named = list[str](), 0
-        for row in own:
-            count += 1
-            for span, score in _evidence(row):
-                named += 1
-                shown = row["text"][span.start : span.end]
-                stretches = ";".join(f"{start} {end}" for start, end in _lines_of(row["text"], span))
-                lines.append(f"T{named}\t{_entity(row['label'])} {stretches}\t{' '.join(shown.splitlines())}")
-                lines.append(f"#{named}\tAnnotatorNotes T{named}\tscore {score:.6g} by {row['method']}")
-            text = row["text"]
-        files.write(out / f"{number:08d}.txt", text.encode())
-        files.write(out / f"{number:08d}.ann", "".join(f"{line}\n" for line in lines).encode())
-    return count
-
-
-def _conll(rows: Iterable[Row], out: Path) -> int:
-    count = 0
-    with _opened(out) as file:
-        for row in rows:
-            count += 1
-            found = [span for span, _ in _evidence(row)]
-            file.write(f"# id = {row['example_id']}\n# label = {row['label']}\n# method = {row['method']}\n")
-            for (_, start, end), score in zip(row["places"], row["scores"], strict=True):
-                inside = next((span for span in found if span.start <= start < span.end), None)
-                tag = "O" if inside is None else f"{'B' if inside.start == start else 'I'}-{_entity(row['label'])}"
-                word = "".join(row["text"][start:end].split()) or "_"
-                file.write(f"{word}\t{start}\t{end}\t{score:.9g}\t{tag}\n")
-            file.write("\n")
-    return count
-
-
-def _labelstudio(rows: Iterable[Row], out: Path) -> int:
-    count = 0
-    with _opened(out) as file:
-        file.write("[")
-        for number, (name, own) in enumerate(groupby(rows, key=lambda row: row["example_id"])):
-            results, rated, text, method = list[Record](), 0.0, "", ""
-            for row in own:
-                count += 1
-                text, method, rated = row["text"], row["method"], row["probability"]
-                results += [
-                    _region(row, span, score, len(results) + place)
-                    for place, (span, score) in enumerate(_evidence(row))
-                ]
-            guess = {"model_version": method, "score": rated, "result": results}
-            task = {"data": {"text": text, "id": name}, "predictions": [guess]}
-            file.write((",\n" if number else "\n") + json.dumps(task, ensure_ascii=False))
-        file.write("\n]\n")
-    return count
-
-
-def _region(row: Row, span: Span, score: float, number: int) -> Record:
-    start, end = (len(row["text"][:edge].encode("utf-16-le", "surrogatepass")) // 2 for edge in (span.start, span.end))
-    shown = row["text"][span.start : span.end]
-    value = {"start": start, "end": end, "text": shown, "labels": [row["label"]]}
-    return {
-        "id": f"e{number}",
-        "from_name": "label",
-        "to_name": "text",
-        "type": "labels",
-        "score": score,
-        "value": value,
-    }
-
-
-def _evidence(row: Row) -> Iterator[tuple[Span, float]]:
-    """Yield the stretches of a text that carry its label, in reading order."""
+def _marked(row: Row) -> Marked:
+    """Return an explanation as a text with marks: the stretches that carry its label, in reading order."""
     found = explanation_of(row)
     if text_of(found.example).pair is not None:
         raise InputError("this form is of single texts, and the run is of pairs; export it as jsonl or parquet.")
     spans = evidence(found, found.targets[0], spans=len(row["scores"]))
-    for one in sorted(spans, key=lambda own: own.start):
-        yield Span(one.part, one.start, one.end), one.score
+    return Marked(
+        id=row["example_id"],
+        text=row["text"],
+        label=row["label"],
+        by=row["method"],
+        words=[Span(*place) for place in row["places"]],
+        scores=row["scores"],
+        spans=[(one.span, one.score) for one in sorted(spans, key=lambda own: own.start)],
+        probability=row["probability"],
+    )
 
 
-def _lines_of(text: str, span: Span) -> Iterator[tuple[int, int]]:
-    """Yield the stretches of a span that lie on one line each, which is what brat can show."""
-    start = span.start
-    for end in (*(place for place in range(span.start, span.end) if text[place] in "\r\n"), span.end):
-        if end > start:
-            yield start, end
-        start = end + 1
-
-
-def _entity(label: str) -> str:
-    """Return a label as a name that a format of columns can hold."""
-    return "".join(one if one.isalnum() or one in "-_" else "_" for one in label) or "_"
+def _of_rows(write: Callable[[Iterable[Marked], Path], int]) -> Callable[[Iterable[Row], Path], int]:
+    return lambda rows, out: write(map(_marked, rows), out)
 
 
 def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
@@ -240,33 +163,11 @@ def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
         yield held
 
 
-@contextmanager
-def _opened(out: Path) -> Iterator[TextIO]:
-    """Open a text file that is there when all of it is written."""
-    with _beside(out) as place, place.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
-        yield file
-
-
-@contextmanager
-def _beside(out: Path) -> Iterator[Path]:
-    """Give a name beside a file, which takes its place when the block is done."""
-    files.check_place(out)
-    place = out.with_name(f".{out.name[:40]}{files.PART}")
-    try:
-        with files.said(out):
-            yield place
-            place.replace(out)
-    finally:
-        place.unlink(missing_ok=True)
-
-
 FORMS: dict[str, Callable[[Iterable[Row], Path], int]] = {
     "jsonl": _jsonl,
     "parquet": _parquet,
     "datasets": _datasets,
-    "brat": _brat,
-    "conll": _conll,
-    "labelstudio": _labelstudio,
+    **{name: _of_rows(write) for name, write in MARKED_FORMS.items()},
 }
-EVIDENCE = ("brat", "conll", "labelstudio")
+EVIDENCE = tuple(MARKED_FORMS)
 """Forms that show evidence, of one method."""

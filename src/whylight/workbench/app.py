@@ -4,9 +4,8 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
@@ -14,7 +13,7 @@ from whylight import __version__
 from whylight.core.errors import WhylightError
 from whylight.workbench.bench import Bench
 from whylight.workbench.guard import Guard
-from whylight.workbench.routes import api, pages, playground, progress
+from whylight.workbench.routes import api, exports, pages, playground, progress
 
 STATIC = Path(__file__).parent / "static"
 
@@ -43,22 +42,12 @@ def make_app(bench: Bench, *, hosts: Collection[str]) -> FastAPI:
     )
     app.state.bench, app.state.readers = bench, progress.Readers()
     app.include_router(api.router)
+    app.include_router(exports.router)
     app.include_router(progress.router)
     app.include_router(playground.router)
     app.include_router(pages.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    app.add_exception_handler(WhylightError, _one_sentence)
-    app.add_exception_handler(RequestValidationError, _not_understood)
-    app.add_exception_handler(HTTPException, pages.refused)
+    for wrong in (WhylightError, RequestValidationError, HTTPException):
+        app.add_exception_handler(wrong, pages.refused)
     app.add_middleware(Guard, hosts=hosts)
     return app
-
-
-async def _one_sentence(_request: Request, error: Exception) -> Response:
-    return JSONResponse({"detail": str(error)}, status_code=422)
-
-
-async def _not_understood(_request: Request, error: Exception) -> Response:
-    first = error.errors()[0] if isinstance(error, RequestValidationError) else {"loc": (), "msg": ""}
-    where = ".".join(str(one) for one in first["loc"] if one not in ("body", "query", "path"))
-    return JSONResponse({"detail": f"{where}: {first['msg']}"}, status_code=422)

@@ -1,6 +1,6 @@
 """All that the routes work with: the journal, the desk, the job, and who may come in."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 
 from whylight.core.evidence import Evidence, evidence, speaks
 from whylight.core.explanation import Explanation
+from whylight.core.text import Text
 from whylight.data.dataset import Dataset
 from whylight.explaining.defaults import REVIEWING, default_methods
 from whylight.views.classifier import Classifier
@@ -16,12 +17,33 @@ from whylight.workbench.desk import Desk, model_digest
 from whylight.workbench.export import Agreed, agreed
 from whylight.workbench.findings import Findings
 from whylight.workbench.jobs import Job
-from whylight.workbench.journal import ADJUDICATION, Document, Journal
+from whylight.workbench.journal import ADJUDICATION, Document, Journal, stream_of
 from whylight.workbench.reviewing import Event, Review, review_of
 from whylight.workbench.sessions import Sessions
+from whylight.workbench.suggesting import Suggestion, about, habits, suggested
 
 FEWEST = 2
 """Methods that can disagree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A document that somebody has finished.
+
+    Attributes:
+        document: The document.
+        reviews: Finished reviews, by reviewer.
+        adjudicated: What was decided about their disagreements.
+    """
+
+    document: Document
+    reviews: Mapping[str, Review]
+    adjudicated: Review
+
+    @property
+    def agreed(self) -> Agreed:
+        """What they come to."""
+        return agreed(self.reviews, self.adjudicated)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,15 +77,29 @@ class Bench:
 
     def reviews(self, number: int) -> tuple[dict[str, Review], Review]:
         """Return the finished reviews of a document by reviewer, and its adjudication."""
-        streams = self.journal.streams(number)
-        adjudicated = review_of(streams.pop(ADJUDICATION, []))
-        each = {_reviewer(own): review_of(own) for own in streams.values()}
-        return {name: one for name, one in each.items() if one.done}, adjudicated
+        return _reviews(self.journal.streams(number))
 
-    def agreed(self, number: int) -> Agreed | None:
-        """Return what finished reviews of a document come to; None if nobody has finished one."""
-        reviews, adjudicated = self.reviews(number)
-        return agreed(reviews, adjudicated) if reviews else None
+    def finished(self) -> list[Finished]:
+        """Return the documents that somebody has finished, in the order of the data."""
+        every = {number: _reviews(own) for number, own in self.journal.finished()}
+        kept = {number: own for number, own in every.items() if own[0]}
+        documents = self.journal.some(kept)
+        return [Finished(documents[number], *own) for number, own in kept.items()]
+
+    def suggestions(self, reviewer: str) -> tuple[list[Suggestion], dict[int, Text]]:
+        """Return what a reviewer did again and again, where else that could be done, and the texts of that."""
+        streams = self.journal.work(stream_of(reviewer))
+        touched = [number for number, own in streams.items() if any(one.span is not None for one in own)]
+        known = habits({number: streams[number] for number in touched}, self._texts(touched))
+        proposed = (
+            [(number, own) for number, own in self.desk.findings.proposed() if about(known, own)] if known else []
+        )
+        texts = self._texts(number for number, _ in proposed)
+        reviews = {number: review_of(own) for number, own in streams.items()}
+        return suggested(known, proposed, texts, reviews), texts
+
+    def _texts(self, numbers: Iterable[int]) -> dict[int, Text]:
+        return {number: one.text for number, one in self.journal.some(numbers).items()}
 
 
 def make_bench(
@@ -127,5 +163,7 @@ def _stretch(explanation: Explanation, one: Evidence, sign: int) -> dict[str, An
     }
 
 
-def _reviewer(events: Sequence[Event]) -> str:
-    return events[0].reviewer
+def _reviews(streams: dict[str, list[Event]]) -> tuple[dict[str, Review], Review]:
+    adjudicated = review_of(streams.pop(ADJUDICATION, []))
+    each = {own[0].reviewer: review_of(own) for own in streams.values()}
+    return {name: one for name, one in each.items() if one.done}, adjudicated

@@ -1,12 +1,14 @@
 """The model on the reviewer's desk: what it predicts, why, and what it says without the evidence.
 
-    uncertainty  = max over labels of 1 - |p - t| / max(t, 1 - t)          several labels, threshold t
+    uncertainty  = max over labels of min(p / t, (1 - p) / (1 - t))         several labels, threshold t
                    1 - (p of the best label - p of the second)              one label
-    disagreement = mean over labels and pairs of methods of 1 - |A and B| / |A or B|,   A, B: characters of evidence
-    doubt        = max over labels of min(1, p without the evidence / p)
+    disagreement = mean over predicted labels and pairs of methods of 1 - |A and B| / |A or B|
+    doubt        = mean over predicted labels of min(1, p without the evidence / p)
 
-Doubt is high where the probability hardly falls when the evidence is taken away: either the evidence is not what the
-model goes by, or the same is said elsewhere. Cost of a document: each method once, and one forward pass per label.
+A and B are the characters that two methods name. Doubt is high where the probability hardly falls when the evidence is
+taken away: either the evidence is not what the model goes by, or the same is said elsewhere. The last two are means,
+since of many labels one is nearly always said twice, and a maximum would be 1 everywhere. Cost of a document: each
+method once, and one forward pass per label.
 """
 
 import threading
@@ -27,7 +29,9 @@ from whylight.core.text import Span, Text
 from whylight.explaining.case import Case, open_case
 from whylight.explaining.compatible import require
 from whylight.explaining.explain import explain
+from whylight.explaining.options import Options
 from whylight.explaining.removing import chosen_removal
+from whylight.explaining.signs import SignSource
 from whylight.explaining.variants import asked_methods
 from whylight.views.classifier import Classifier
 from whylight.views.meter import Meter
@@ -86,14 +90,26 @@ class Desk:
     def explanation(
         self, text: Text, method: str, labels: Sequence[int], *, document: int | None = None
     ) -> Explanation:
-        """Explain some labels of a text, unless that was done before."""
-        key = digest([self.findings.model, method, list(labels), text.to_json()])
+        """Explain some labels of a text, unless that was done before, here or by a run."""
+        key = self._key(text, method, labels)
         found = self.findings.explanation(key)
         if found is None:
+            lent = self.findings.explanation(self.lent_key(text, method, labels))
             with self._lock:
-                found = explain(self.classifier, text, method=method, target=list(labels), progress=False)
+                if lent is None:
+                    found = explain(self.classifier, text, method=method, target=list(labels), progress=False)
+                else:  # rows of runs have no signs from other methods
+                    signs = SignSource(self.classifier, Options(target=list(labels)))
+                    found = signs.lent(0, self._case(text), lent)
             self.findings.keep(key, found, document)
         return found
+
+    def lent_key(self, text: Text, method: str, labels: Sequence[int]) -> str:
+        """Return what an explanation that a run has made is kept under."""
+        return self._key(text, method, labels, "run")
+
+    def _key(self, text: Text, method: str, labels: Sequence[int], *more: str) -> str:
+        return digest([self.findings.model, method, list(labels), text.to_json(), *more])
 
     def tried(self, text: Text, method: str, target: str, *, settings: Mapping[str, str], budget: float) -> Explanation:
         """Explain a text by any method that works; nothing is kept."""
@@ -142,7 +158,11 @@ class Desk:
             labels={self.labels.names[label]: answer.probabilities[label] for label in predicted},
             uncertainty=uncertainty(answer),
             disagreement=fmean(apart) if apart else None,
-            doubt=max(doubts, default=None),
+            doubt=fmean(doubts) if doubts else None,
+            evidence={
+                self.labels.names[label]: [(span, text.show(span)) for span in found[self.methods[0], label]]
+                for label in predicted
+            },
         )
 
     def _case(self, text: Text) -> Case:
@@ -169,8 +189,8 @@ def model_digest(classifier: Classifier) -> str:
 def uncertainty(answer: Prediction) -> float:
     """Return how near a model is to another decision."""
     if answer.threshold is not None:
-        far = max(answer.threshold, 1 - answer.threshold)
-        return max(1 - abs(p - answer.threshold) / far for p in answer.probabilities)
+        at = answer.threshold
+        return max(p / at if p < at else (1 - p) / (1 - at) if at < 1 else 0.0 for p in answer.probabilities)
     best, *others = sorted(answer.probabilities, reverse=True)
     return 1 - (best - others[0]) if others else 0.0
 

@@ -1,4 +1,4 @@
-"""Reviews as training data: JSON lines that `whylight train` and `wl.dataset` read, without loss.
+"""Reviews as training data: JSON lines that `whylight train` and `wl.dataset` read, without loss; and for other tools.
 
 One line per finished document. Its labels are those that the review says apply, its rationales what was marked for
 them. Of several reviewers the adjudicated decision counts where there is one; else what more than half of them say, and
@@ -7,13 +7,16 @@ split, and nobody has adjudicated, makes the document wait: it is counted, and n
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from whylight.core.errors import InputError
 from whylight.core.printable import to_json
 from whylight.core.rationale import Rationale, joined
-from whylight.core.text import Span
+from whylight.core.segment import words
+from whylight.core.text import Span, Text
+from whylight.report.marked import Marked
 from whylight.workbench.journal import Document
 from whylight.workbench.reviewing import Review
 
@@ -70,16 +73,52 @@ def line_of(document: Document, found: Agreed, *, several: bool) -> str:
         found: What was agreed on.
         several: Whether a document may have several labels.
     """
-    row: dict[str, Any] = {"id": document.name, **{k: v for k, v in document.text.to_json().items() if v is not None}}
+    row: dict[str, Any] = {"id": document.name, **record_of(document.text)}
     pair = document.text.pair is not None
     spans = {label: [_numbers(span, document, pair=pair) for span in own] for label, own in found.marked.items()}
-    row.pop("words", None)
     if several:
         row |= {"labels": list(found.labels), **({"rationales": spans} if spans else {})}
     else:
         (label,) = found.labels
         row |= {"label": label, **({"rationale": spans[label]} if label in spans else {})}
     return to_json(json.loads(json.dumps(row)))
+
+
+def marked_of(document: Document, found: Agreed, people: Sequence[str]) -> Iterator[Marked]:
+    """Yield a document with its marks, label by label, as tools for annotating have it.
+
+    Args:
+        document: The document.
+        found: What was agreed on.
+        people: Who reviewed it.
+
+    Raises:
+        InputError: It is a pair.
+    """
+    text = document.text
+    if text.pair is not None:
+        raise InputError("this form is of single texts, and there are pairs; take JSON lines.")
+    own = text.words or [Span(0, start, end) for start, end in words(text.text)]
+    for label in found.labels:
+        yield Marked(
+            id=document.name,
+            text=text.text,
+            label=label,
+            by=", ".join(people),
+            words=own,
+            scores=None,
+            spans=[(span, None) for span in found.marked.get(label, ())],
+            people=True,
+        )
+
+
+def record_of(text: Text) -> dict[str, Any]:
+    """Return a text, or pair, as a record of a file has it, with the words that it came with."""
+    row: dict[str, Any] = {"text": text.text} | ({} if text.pair is None else {"pair": text.pair})
+    if text.words is not None:
+        for part, name in enumerate(("words", "pair_words")[: len(text.texts)]):
+            row[name] = [text.show(one) for one in text.words if one.part == part]
+    return row
 
 
 def _numbers(span: Span, document: Document, *, pair: bool) -> dict[str, Any]:

@@ -6,7 +6,7 @@ of the model's contents, the method with its settings, the labels and the text: 
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from sqlalchemy import Engine, delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from whylight.core.explanation import Explanation
+from whylight.core.text import Span
 from whylight.workbench.tables import FINDINGS, STANDINGS
 
 
@@ -26,12 +27,14 @@ class Standing:
         uncertainty: How near the model is to another decision.
         disagreement: How far methods name other evidence.
         doubt: How much of the probability is left without the evidence.
+        evidence: What the first method names for each predicted label, with the words that stand there.
     """
 
     labels: Mapping[str, float]
     uncertainty: float
     disagreement: float | None
     doubt: float | None
+    evidence: Mapping[str, Sequence[tuple[Span, str]]]
 
 
 class Findings:
@@ -53,12 +56,20 @@ class Findings:
 
     def keep(self, key: str, explanation: Explanation, document: int | None) -> None:
         """Keep an explanation."""
-        packed = zlib.compress(json.dumps(explanation.to_dict()).encode("ascii"), 1)
         try:
             with self.engine.begin() as connection:
-                connection.execute(insert(FINDINGS).values(key=key, document=document, payload=packed))
+                connection.execute(insert(FINDINGS).values(_row(key, explanation, document)))
         except IntegrityError:  # somebody has kept it in between: it is the same one
             return
+
+    def keep_all(self, found: Sequence[tuple[str, Explanation]]) -> None:
+        """Keep several explanations at once, those aside that are there."""
+        keys = [key for key, _ in found]
+        with self.engine.begin() as connection:
+            there = set(connection.scalars(select(FINDINGS.c.key).where(FINDINGS.c.key.in_(keys))))
+            new = {key: _row(key, one, None) for key, one in found if key not in there}
+            if new:
+                connection.execute(insert(FINDINGS), list(new.values()))
 
     def place(self, document: int, standing: Standing) -> None:
         """Keep where a document stands."""
@@ -69,12 +80,40 @@ class Findings:
             "uncertainty": standing.uncertainty,
             "disagreement": standing.disagreement,
             "doubt": standing.doubt,
+            "evidence": json.dumps(
+                {
+                    label: [[one.part, one.start, one.end, words] for one, words in own]
+                    for label, own in standing.evidence.items()
+                }
+            ),
         }
         with self.engine.begin() as connection:
             connection.execute(delete(STANDINGS).where(STANDINGS.c.document == document))
             connection.execute(insert(STANDINGS).values(values))
 
+    def proposed(self) -> Iterator[tuple[int, dict[str, list[tuple[Span, str]]]]]:
+        """Yield documents with what the first method names in them, by label."""
+        own = select(STANDINGS.c.document, STANDINGS.c.evidence).where(STANDINGS.c.model == self.model)
+        with self.engine.connect() as connection:
+            for number, told in connection.execute(own.where(STANDINGS.c.evidence.is_not(None))):
+                each = json.loads(told).items()
+                yield (
+                    number,
+                    {
+                        label: [(Span(part, start, end), words) for part, start, end, words in spans]
+                        for label, spans in each
+                    },
+                )
+
     def placed(self) -> set[int]:
         """Return the documents whose standing is known for this model."""
         with self.engine.connect() as connection:
-            return set(connection.scalars(select(STANDINGS.c.document).where(STANDINGS.c.model == self.model)))
+            known = select(STANDINGS.c.document).where(
+                STANDINGS.c.model == self.model, STANDINGS.c.evidence.is_not(None)
+            )
+            return set(connection.scalars(known))
+
+
+def _row(key: str, explanation: Explanation, document: int | None) -> dict[str, Any]:
+    packed = zlib.compress(json.dumps(explanation.to_dict()).encode("ascii"), 1)
+    return {"key": key, "document": document, "payload": packed}

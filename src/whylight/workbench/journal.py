@@ -5,12 +5,13 @@ says which version it was looking at. If somebody added in between, nothing is w
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Engine, RowMapping, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from whylight.core.errors import InputError
@@ -23,6 +24,8 @@ from whylight.workbench.reviewing import Event
 from whylight.workbench.tables import DOCUMENTS, EVENTS
 
 ADJUDICATION = "adjudication"
+AT_ONCE = 500
+"""Documents that one query names."""
 OPENING = 120
 """Characters of a document that lists show."""
 
@@ -77,7 +80,7 @@ class Journal:
             for row in rows:
                 if known.get(row["name"], row["digest"]) != row["digest"]:
                     raise InputError(
-                        f"the database has another text under the name '{one_line(_text(row['name']))}'; "
+                        f"the database has another text under the name '{one_line(text_of_bytes(row['name']))}'; "
                         "take another database for other data."
                     )
             new = [row for row in rows if row["name"] not in known]
@@ -87,9 +90,16 @@ class Journal:
 
     def document(self, number: int) -> Document | None:
         """Return a document by its number."""
+        return self.some([number]).get(number)
+
+    def some(self, numbers: Iterable[int]) -> dict[int, Document]:
+        """Return documents by their numbers; those that do not exist are missing."""
+        wanted, found = list(numbers), dict[int, Document]()
         with self.engine.connect() as connection:
-            row = connection.execute(select(DOCUMENTS).where(DOCUMENTS.c.id == number)).mappings().first()
-        return None if row is None else _document(row)
+            for start in range(0, len(wanted), AT_ONCE):
+                chosen = select(DOCUMENTS).where(DOCUMENTS.c.id.in_(wanted[start : start + AT_ONCE]))
+                found |= {row["id"]: _document(row) for row in connection.execute(chosen).mappings()}
+        return found
 
     def documents(self) -> Iterable[Document]:
         """Return all documents, some at a time."""
@@ -109,14 +119,30 @@ class Journal:
         with self.engine.connect() as connection:
             return [_event(row) for row in connection.execute(chosen.order_by(EVENTS.c.version)).mappings()]
 
-    def streams(self, number: int) -> dict[str, list[Event]]:
-        """Return the events of all streams of a document."""
-        found: dict[str, list[Event]] = {}
-        chosen = select(EVENTS).where(EVENTS.c.document == number).order_by(EVENTS.c.stream, EVENTS.c.version)
+    def work(self, stream: str) -> dict[int, list[Event]]:
+        """Return the events of a stream in all documents."""
+        found: dict[int, list[Event]] = {}
+        chosen = select(EVENTS).where(EVENTS.c.stream == stream).order_by(EVENTS.c.document, EVENTS.c.version)
         with self.engine.connect() as connection:
             for row in connection.execute(chosen).mappings():
-                found.setdefault(row["stream"], []).append(_event(row))
+                found.setdefault(row["document"], []).append(_event(row))
         return found
+
+    def streams(self, number: int) -> dict[str, list[Event]]:
+        """Return the events of all streams of a document."""
+        return next((own for _, own in self._streams(EVENTS.c.document == number)), {})
+
+    def finished(self) -> Iterator[tuple[int, dict[str, list[Event]]]]:
+        """Yield the documents that somebody finished at some time, with the events of all their streams."""
+        done = select(EVENTS.c.document).where(EVENTS.c.kind == "done")
+        return self._streams(EVENTS.c.document.in_(done))
+
+    def _streams(self, which: ColumnElement[bool]) -> Iterator[tuple[int, dict[str, list[Event]]]]:
+        chosen = select(EVENTS).where(which).order_by(EVENTS.c.document, EVENTS.c.stream, EVENTS.c.version)
+        with self.engine.connect() as connection:
+            rows = connection.execute(chosen.execution_options(yield_per=1000)).mappings()
+            for number, own in groupby(rows, key=lambda row: int(row["document"])):
+                yield number, {name: [_event(one) for one in each] for name, each in groupby(own, key=_stream)}
 
     def history(self, number: int | None = None, *, before: int | None = None, most: int = 100) -> list[dict[str, Any]]:
         """Return what was done last, newest first, as plain values.
@@ -136,7 +162,7 @@ class Journal:
                 **event_json(_event(row)),
                 "id": row["id"],
                 "document": row["document"],
-                "name": _text(row["name"]),
+                "name": text_of_bytes(row["name"]),
                 "stream": row["stream"],
             }
             for row in rows
@@ -199,9 +225,13 @@ def event_json(event: Event) -> dict[str, Any]:
 
 def _event(row: RowMapping) -> Event:
     told: Mapping[str, Any] = json.loads(row["payload"])
-    label = None if row["label"] is None else _text(bytes(row["label"]))
+    label = None if row["label"] is None else text_of_bytes(bytes(row["label"]))
     span, into = (None if told[name] is None else Span(*told[name]) for name in ("span", "into"))
     return Event(row["kind"], label, span, into, told["note"], row["reviewer"], row["at"], row["version"])
+
+
+def _stream(row: RowMapping) -> str:
+    return str(row["stream"])
 
 
 def _span(span: Span | None) -> list[int] | None:
@@ -214,20 +244,29 @@ def _row(name: str, text: Text, labels: Sequence[str]) -> dict[str, Any]:
         "name": _bytes(name),
         "digest": digest([content]),
         "content": json.dumps(content).encode("ascii"),
-        "opening": one_line(text.text[: 2 * OPENING])[:OPENING],
+        "opening": _opening(text.text),
         "words": sum(len(words(part)) for part in text.parts),
         "gold": json.dumps(list(labels)),
     }
 
 
+def _opening(text: str) -> str:
+    """Return the first words of a text."""
+    start = one_line(text[: 2 * OPENING])
+    return start if len(start) <= OPENING else f"{start[:OPENING].rpartition(' ')[0] or start[:OPENING]} …"
+
+
 def _document(row: RowMapping) -> Document:
     content = json.loads(bytes(row["content"]))
-    return Document(row["id"], _text(bytes(row["name"])), Text.from_json(content), tuple(json.loads(row["gold"])))
+    return Document(
+        row["id"], text_of_bytes(bytes(row["name"])), Text.from_json(content), tuple(json.loads(row["gold"]))
+    )
 
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _text(content: bytes) -> str:
+def text_of_bytes(content: bytes) -> str:
+    """Return the text that bytes were made of."""
     return bytes(content).decode("utf-8", "surrogatepass")

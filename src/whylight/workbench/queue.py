@@ -6,22 +6,23 @@ document is done for a reviewer if the last of `done` and `reopen` in that strea
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
+from urllib.parse import urlencode
 
-from sqlalchemy import ColumnElement, Engine, Select, and_, distinct, func, select
+from sqlalchemy import ColumnElement, Engine, Join, Select, and_, distinct, func, or_, select, true
 
 from whylight.core.errors import SettingError, unknown
-from whylight.workbench.journal import stream_of
+from whylight.workbench.journal import stream_of, text_of_bytes
 from whylight.workbench.reviewing import STANDING
 from whylight.workbench.tables import DOCUMENTS, EVENTS, STANDINGS
 
 PAGE = 50
 SORTS: Mapping[str, ColumnElement[Any]] = {
-    "order": DOCUMENTS.c.id.asc(),
+    "uncertainty": STANDINGS.c.uncertainty.desc().nulls_last(),
     "doubt": STANDINGS.c.doubt.desc().nulls_last(),
     "disagreement": STANDINGS.c.disagreement.desc().nulls_last(),
-    "uncertainty": STANDINGS.c.uncertainty.desc().nulls_last(),
+    "order": DOCUMENTS.c.id.asc(),
     "length": DOCUMENTS.c.words.desc(),
 }
 SHOWN = ("open", "done", "all")
@@ -40,7 +41,7 @@ class Asked:
         page: From 1 on.
     """
 
-    sort: str = "order"
+    sort: str = "uncertainty"
     show: str = "open"
     find: str = ""
     page: int = 1
@@ -53,12 +54,22 @@ class Asked:
         if self.page < 1 or len(self.find) > MOST_FOUND:
             raise SettingError(f"pages count from 1, and a search has at most {MOST_FOUND} characters.")
 
+    def query(self, **changed: object) -> str:
+        """Return it as the query of an address, from the first page on unless another one is named."""
+        given = {**asdict(self), "page": 1, **changed}
+        told = urlencode({name: one for name, one in given.items() if one != getattr(USUAL, name)}, errors="replace")
+        return f"?{told}" if told else ""
+
+
+USUAL = Asked()
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One line of the queue."""
 
     id: int
+    name: str
     opening: str
     words: int
     labels: tuple[tuple[str, float], ...] | None
@@ -96,6 +107,7 @@ def queue_page(engine: Engine, asked: Asked, reviewer: str, *, model: str) -> Qu
     finished = _finished(reviewer)
     chosen = select(
         DOCUMENTS.c.id,
+        DOCUMENTS.c.name,
         DOCUMENTS.c.opening,
         DOCUMENTS.c.words,
         STANDINGS.c.labels,
@@ -103,9 +115,7 @@ def queue_page(engine: Engine, asked: Asked, reviewer: str, *, model: str) -> Qu
         STANDINGS.c.disagreement,
         STANDINGS.c.doubt,
         DOCUMENTS.c.id.in_(finished).label("done"),
-    ).select_from(
-        DOCUMENTS.outerjoin(STANDINGS, and_(STANDINGS.c.document == DOCUMENTS.c.id, STANDINGS.c.model == model))
-    )
+    ).select_from(_standing(model))
     for condition in _conditions(asked, finished):
         chosen = chosen.where(condition)
     with engine.connect() as connection:
@@ -123,14 +133,27 @@ def queue_page(engine: Engine, asked: Asked, reviewer: str, *, model: str) -> Qu
     return QueuePage(tuple(_entry(dict(row), people.get(row["id"], 0)) for row in rows), matching, total, done)
 
 
-def neighbours(engine: Engine, number: int, reviewer: str) -> dict[str, int | None]:
-    """Return the open documents before and after one, in the order of the data."""
-    finished = _finished(reviewer)
+def neighbours(engine: Engine, number: int, asked: Asked, reviewer: str, *, model: str) -> dict[str, int | None]:
+    """Return what comes before and after a document in the part of the queue that is asked for."""
+    order = [SORTS[asked.sort], DOCUMENTS.c.id]
+    places = (
+        select(
+            DOCUMENTS.c.id,
+            func.lag(DOCUMENTS.c.id).over(order_by=order).label("previous"),
+            func.lead(DOCUMENTS.c.id).over(order_by=order).label("next"),
+        )
+        .select_from(_standing(model))
+        .where(or_(DOCUMENTS.c.id == number, and_(true(), *_conditions(asked, _finished(reviewer)))))
+        .subquery()
+    )
     with engine.connect() as connection:
-        open_ones = select(DOCUMENTS.c.id).where(DOCUMENTS.c.id.not_in(finished))
-        after = connection.scalar(open_ones.where(DOCUMENTS.c.id > number).order_by(DOCUMENTS.c.id).limit(1))
-        before = connection.scalar(open_ones.where(DOCUMENTS.c.id < number).order_by(DOCUMENTS.c.id.desc()).limit(1))
-    return {"next": after, "previous": before}
+        found = connection.execute(select(places).where(places.c.id == number)).mappings().first()
+    return {name: None if found is None else found[name] for name in ("next", "previous")}
+
+
+def _standing(model: str) -> Join:
+    """Join documents with where they stand, by a model."""
+    return DOCUMENTS.outerjoin(STANDINGS, and_(STANDINGS.c.document == DOCUMENTS.c.id, STANDINGS.c.model == model))
 
 
 def _finished(reviewer: str) -> Select[tuple[int]]:
@@ -164,6 +187,7 @@ def _entry(row: Mapping[str, Any], reviewers: int) -> Entry:
     labels = None if row["labels"] is None else tuple((name, value) for name, value in json.loads(row["labels"]))
     return Entry(
         row["id"],
+        text_of_bytes(row["name"]),
         row["opening"],
         row["words"],
         labels,

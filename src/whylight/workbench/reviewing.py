@@ -100,12 +100,12 @@ class Review:
 
 def review_of(events: Sequence[Event]) -> Review:
     """Return what the events of one stream, oldest first, come to."""
-    active, taken_back = _active(events)
+    counting, taken_back = _counting(events)
     decisions: dict[str, str] = {}
     marked: dict[str, set[Span]] = {}
     refused: dict[str, set[Span]] = {}
     note = ""
-    for one in active:
+    for one in counting:
         label = one.label or ""
         if one.kind in DECISIONS:
             decisions.pop(label, None)  # the last decision is the last of the list
@@ -125,24 +125,29 @@ def review_of(events: Sequence[Event]) -> Review:
         note=note,
         done=bool(standing) and standing[-1] == "done",
         version=len(events),
-        undoable=bool(active),
+        undoable=bool(counting),
         redoable=bool(taken_back),
     )
 
 
-def _active(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
+def active(events: Iterable[Event]) -> list[Event]:
+    """Return the actions that count: those that were not taken back."""
+    return _counting(events)[0]
+
+
+def _counting(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
     """Return the actions that count, and those that were taken back and may come again, the next one last."""
-    active: list[Event] = []
+    counting: list[Event] = []
     taken_back: list[Event] = []
     for one in events:
         if one.kind == "undo":
-            taken_back += [active.pop()] if active else []
+            taken_back += [counting.pop()] if counting else []
         elif one.kind == "redo":
-            active += [taken_back.pop()] if taken_back else []
+            counting += [taken_back.pop()] if taken_back else []
         elif one.kind not in STANDING:
-            active.append(one)
+            counting.append(one)
             taken_back.clear()
-    return active, taken_back
+    return counting, taken_back
 
 
 def _change_marks(event: Event, marked: set[Span], refused: set[Span]) -> None:

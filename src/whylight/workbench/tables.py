@@ -68,8 +68,10 @@ STANDINGS = Table(
     Column("uncertainty", Float),
     Column("disagreement", Float),
     Column("doubt", Float),
+    Column("evidence", Text),  # what the first method names for each of them, as JSON; NULL where that was not kept
 )
 SETTINGS = Table("setting", METADATA, Column("name", String, primary_key=True), Column("value", Text, nullable=False))
 Index("ix_event_document_stream", EVENTS.c.document, EVENTS.c.stream)
+Index("ix_event_stream", EVENTS.c.stream, EVENTS.c.document, EVENTS.c.version)
 for _column in (STANDINGS.c.uncertainty, STANDINGS.c.disagreement, STANDINGS.c.doubt):
     Index(f"ix_standing_{_column.name}", _column)

@@ -7,6 +7,7 @@ from fastapi import Depends, HTTPException, Request
 from whylight.core.errors import InputError
 from whylight.workbench.bench import Bench
 from whylight.workbench.journal import Document
+from whylight.workbench.queue import USUAL, Asked
 from whylight.workbench.sessions import COOKIE, HEADER, Session, is_token
 
 
@@ -41,6 +42,14 @@ def the_document(number: int, bench: OnBench, _session: SignedIn) -> Document:
 
 
 TheDocument = Annotated[Document, Depends(the_document)]
+
+
+def asked_for(sort: str = USUAL.sort, show: str = USUAL.show, find: str = USUAL.find, page: int = USUAL.page) -> Asked:
+    """Return the part of the queue that an address names."""
+    return Asked(sort=sort, show=show, find=find, page=page)
+
+
+AskedFor = Annotated[Asked, Depends(asked_for)]
 
 
 def label_index(bench: Bench, label: str) -> int:

@@ -1,21 +1,21 @@
 """Plain values for scripts: documents, evidence, events, re-scoring, export."""
 
-from collections.abc import Iterator
+import json
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Response
-from fastapi.responses import PlainTextResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from whylight.core.errors import InputError
 from whylight.core.text import Span
 from whylight.workbench.agreement import agreements
 from whylight.workbench.bench import Bench, evidence_json
-from whylight.workbench.export import line_of
+from whylight.workbench.export import record_of
 from whylight.workbench.journal import ADJUDICATION, Conflict, Document, stream_of
 from whylight.workbench.queue import neighbours
 from whylight.workbench.reviewing import Review, checked_event, review_of
-from whylight.workbench.routes.access import OnBench, SignedIn, TheDocument, label_index
+from whylight.workbench.routes.access import AskedFor, OnBench, SignedIn, TheDocument, label_index
 from whylight.workbench.sessions import COOKIE
 
 router = APIRouter(prefix="/api")
@@ -80,8 +80,8 @@ def sign_out(_session: SignedIn, response: Response) -> dict[str, bool]:
 
 
 @router.get("/documents/{number}")
-def document(bench: OnBench, session: SignedIn, found: TheDocument) -> dict[str, Any]:
-    """Return a document, what the model says of it, and this reviewer's work on it."""
+def document(bench: OnBench, session: SignedIn, found: TheDocument, asked: AskedFor) -> dict[str, Any]:
+    """Return a document, what the model says of it, this reviewer's work on it, and what comes before and after."""
     answer, labels = bench.desk.prediction(found.text), bench.desk.labels
     predicted = set(answer.predicted)
     return {
@@ -100,7 +100,7 @@ def document(bench: OnBench, session: SignedIn, found: TheDocument) -> dict[str,
             for index, name in enumerate(labels.names)
         ],
         "review": _review(bench, found, stream_of(session.reviewer)).to_json(),
-        **neighbours(bench.engine, found.id, session.reviewer),
+        **neighbours(bench.engine, found.id, asked, session.reviewer, model=bench.desk.findings.model),
     }
 
 
@@ -138,41 +138,36 @@ def adjudicate(
     return _added(bench, session.reviewer, found, given, ADJUDICATION, response)
 
 
-@router.get("/documents/{number}/text", response_class=PlainTextResponse)
-def plain_text(found: TheDocument) -> Response:
-    """Return the text itself, for commands that explain it again."""
-    body = found.text.text.encode("utf-8", "replace")
-    headers = {"content-disposition": f'attachment; filename="document-{found.id}.txt"'}
-    return Response(body, media_type="text/plain; charset=utf-8", headers=headers)
+@router.get("/documents/{number}/file")
+def file(found: TheDocument) -> Response:
+    """Return the document as a line of JSON, for commands that explain it again."""
+    headers = {"content-disposition": f'attachment; filename="{file_name(found.id)}"'}
+    return Response(json.dumps(record_of(found.text)) + "\n", media_type="application/x-ndjson", headers=headers)
 
 
-@router.get("/export")
-def export(bench: OnBench, _session: SignedIn) -> StreamingResponse:
-    """Return what was agreed on as JSON lines."""
-    headers = {"content-disposition": 'attachment; filename="rationales.jsonl"'}
-    return StreamingResponse(_lines(bench), media_type="application/x-ndjson", headers=headers)
+def file_name(number: int) -> str:
+    """Return what the file of a document is called."""
+    return f"document-{number}.jsonl"
 
 
 @router.get("/agreement")
 def agreement(bench: OnBench, _session: SignedIn) -> list[dict[str, Any]]:
     """Return how far reviewers agree."""
-    every = [bench.reviews(one.id)[0] for one in bench.journal.documents()]
-    found = agreements([one for one in every if len(one) > 1])
+    found = agreements([one.reviews for one in bench.finished() if len(one.reviews) > 1])
     return [{name: _number(getattr(one, name)) for name in one.__slots__} for one in found]
+
+
+@router.get("/suggestions")
+def suggestions(bench: OnBench, session: SignedIn) -> list[dict[str, Any]]:
+    """Return what this reviewer did again and again, and in how many places the same could be done."""
+    found, _ = bench.suggestions(session.reviewer)
+    return [{**asdict(one.habit), "times": one.times, "places": len(one.places)} for one in found]
 
 
 @router.get("/history")
 def history(bench: OnBench, _session: SignedIn, before: int | None = None) -> list[dict[str, Any]]:
     """Return what was done last."""
     return bench.journal.history(before=before)
-
-
-def _lines(bench: Bench) -> Iterator[str]:
-    several = bench.desk.labels.head == "sigmoid"
-    for one in bench.journal.documents():
-        found = bench.agreed(one.id)
-        if found is not None and not found.split and (several or len(found.labels) == 1):
-            yield line_of(one, found, several=several) + "\n"
 
 
 def _added(

@@ -1,32 +1,52 @@
 """Pages for people; everything in them is escaped, and their scripts fetch the rest."""
 
+import json
+import shlex
+from collections.abc import Callable
+from dataclasses import asdict
 from functools import cache
 from typing import Any
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
+from whylight.core.errors import WhylightError
 from whylight.core.printable import one_line
 from whylight.core.registry import METHODS
+from whylight.core.text import Span, Text
 from whylight.explaining.compatible import compatible
 from whylight.report.templating import displayable
 from whylight.workbench.agreement import agreements, disagreements
 from whylight.workbench.bench import Bench
-from whylight.workbench.queue import SHOWN, SORTS, Asked, queue_page
-from whylight.workbench.routes.access import OnBench, SignedIn, TheDocument
+from whylight.workbench.queue import SHOWN, SORTS, queue_page
+from whylight.workbench.routes.access import AskedFor, OnBench, SignedIn, TheDocument
+from whylight.workbench.routes.api import file_name
+from whylight.workbench.routes.exports import ready
 from whylight.workbench.sessions import COOKIE, Session
+from whylight.workbench.suggesting import Habit, Place
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 TITLES = {
+    "uncertainty": "uncertainty",
+    "doubt": "doubt",
+    "disagreement": "disagreement",
     "order": "order of the data",
-    "doubt": "doubt: the probability stays without the evidence",
-    "disagreement": "disagreement of methods",
-    "uncertainty": "uncertainty of the model",
     "length": "length",
 }
+MEANINGS = {
+    "uncertainty": "How near the model is to another decision about a label.",
+    "doubt": "How much of the probability is left without the evidence, on average over the labels. Where it is much, "
+    "the model goes by something else, or the same is said elsewhere.",
+    "disagreement": "How far two methods name other words as evidence.",
+}
+SHOWN_AS = {"open": "open", "done": "done by me", "all": "all"}
+MOST_PLACES = 100
+"""Places of a suggestion that are shown at once."""
+AROUND = 60
+"""Characters that are shown on each side of evidence."""
 
 
 @cache
@@ -47,6 +67,13 @@ def render(template: str, session: Session | None, **values: Any) -> HTMLRespons
     return HTMLResponse(_environment().get_template(template).render(**who, **values))
 
 
+def described(bench: Bench) -> Callable[[str], str]:
+    """Return what says what a label stands for, in words; nothing where nobody says."""
+    labels = bench.desk.labels
+    known = dict(zip(labels.names, labels.descriptions or [None] * len(labels.names), strict=True))
+    return lambda label: known.get(label) or ""
+
+
 @router.get("/sign-in")
 def sign_in(request: Request, bench: OnBench) -> Response:
     """Ask who is there."""
@@ -56,16 +83,9 @@ def sign_in(request: Request, bench: OnBench) -> Response:
 
 
 @router.get("/")
-def queue(
-    bench: OnBench, session: SignedIn, sort: str = "order", show: str = "open", find: str = "", page: int = 1
-) -> Response:
+def queue(bench: OnBench, session: SignedIn, asked: AskedFor) -> Response:
     """Show the queue."""
-    asked = Asked(sort=sort, show=show, find=find, page=page)
     found = queue_page(bench.engine, asked, session.reviewer, model=bench.desk.findings.model)
-
-    def link(**changed: object) -> str:
-        return "/?" + urlencode({"sort": sort, "show": show, "find": find, "page": 1, **changed})
-
     return render(
         "queue.html",
         session,
@@ -73,17 +93,20 @@ def queue(
         asked=asked,
         sorts=SORTS,
         titles=TITLES,
-        shown=SHOWN,
-        link=link,
+        shown={name: SHOWN_AS[name] for name in SHOWN},
+        meanings=MEANINGS,
+        described=described(bench),
         model=one_line(bench.desk.classifier.identity),
         progress=bench.job.progress,
     )
 
 
 @router.get("/documents/{number}")
-def document(session: SignedIn, found: TheDocument) -> Response:
-    """Show a document."""
-    return render("document.html", session, document=found, name=one_line(found.name))
+def document(session: SignedIn, found: TheDocument, asked: AskedFor) -> Response:
+    """Show a document, as one of a queue."""
+    return render(
+        "document.html", session, document=found, name=one_line(found.name), queue=asked.query(page=asked.page)
+    )
 
 
 @router.get("/documents/{number}/adjudicate")
@@ -96,6 +119,8 @@ def adjudicate(bench: OnBench, session: SignedIn, found: TheDocument) -> Respons
         document=found,
         name=one_line(found.name),
         show=found.text.show,
+        sides=lambda span: sides_of(found.text, span),
+        described=described(bench),
         version=adjudicated.version,
         decided=adjudicated.decisions,
         differing=disagreements(reviews),
@@ -106,15 +131,37 @@ def adjudicate(bench: OnBench, session: SignedIn, found: TheDocument) -> Respons
 @router.get("/agreement")
 def agreement(bench: OnBench, session: SignedIn) -> Response:
     """Show how far reviewers agree, and on which documents they do not."""
-    every = {one.id: (one, *bench.reviews(one.id)) for one in bench.journal.documents()}
-    several = {number: own for number, own in every.items() if len(own[1]) > 1}
+    several = [one for one in bench.finished() if len(one.reviews) > 1]
     open_ones = []
-    for one, reviews, adjudicated in several.values():
-        waiting = [each for each in disagreements(reviews) if each.label not in adjudicated.decisions]
+    for one in several:
+        waiting = [each for each in disagreements(one.reviews) if each.label not in one.adjudicated.decisions]
         if waiting:
-            open_ones.append((one, waiting))
-    found = agreements([own[1] for own in several.values()])
+            open_ones.append((one.document, waiting))
+    found = agreements([one.reviews for one in several])
     return render("agreement.html", session, found=found, open_ones=open_ones, several=len(several))
+
+
+@router.get("/suggestions")
+def suggestions(bench: OnBench, session: SignedIn) -> Response:
+    """Show what the reviewer did again and again, and where else it could be done."""
+    found, texts = bench.suggestions(session.reviewer)
+    return render(
+        "suggestions.html",
+        session,
+        found=found,
+        most=MOST_PLACES,
+        show=lambda number, span: texts[number].show(span),
+        sides=lambda number, span: sides_of(texts[number], span),
+        described=described(bench),
+        event=event_of,
+    )
+
+
+@router.get("/export")
+def export(bench: OnBench, session: SignedIn) -> Response:
+    """Show what can be exported, and what waits for a decision."""
+    done, waiting = ready(bench)
+    return render("export.html", session, done=len(done), waiting=waiting, total=bench.journal.count())
 
 
 @router.get("/playground")
@@ -134,24 +181,54 @@ def playground(bench: OnBench, session: SignedIn) -> Response:
 def history(bench: OnBench, session: SignedIn, before: int | None = None) -> Response:
     """Show who did what, and when."""
     rows = bench.journal.history(before=before)
-    return render("history.html", session, rows=rows, command=lambda row: reproduce(bench, row))
+    texts = {
+        number: one.text for number in {row["document"] for row in rows} if (one := bench.journal.document(number))
+    }
+
+    def words(row: dict[str, Any], name: str) -> str | None:
+        return None if row[name] is None else texts[row["document"]].show(Span(*row[name]))
+
+    return render(
+        "history.html", session, rows=rows, words=words, file_name=file_name, command=lambda row: reproduce(bench, row)
+    )
 
 
 def reproduce(bench: Bench, row: dict[str, Any]) -> str:
-    """Return the command that makes the explanation again that an event is about; nothing where there is none."""
+    """Return the command that makes the explanations again that an event is about; nothing where there are none."""
     if row["label"] is None:
         return ""
-    quoted = row["label"].replace("'", "'\\''")
-    return (
-        f"whylight explain --model {one_line(bench.desk.classifier.identity)} --file document-{row['document']}.txt "
-        f"--method {bench.desk.methods[0]} --target '{quoted}'"
-    )
+    methods = [word for method in bench.desk.methods for word in ("--method", method)]
+    asked = ["--model", bench.desk.classifier.identity, "--file", file_name(row["document"]), "--target", row["label"]]
+    return one_line(shlex.join(["whylight", "explain", *asked, *methods]))
+
+
+def event_of(habit: Habit, place: Place, texts: Callable[[int, Span], str]) -> str:
+    """Return the event that follows a suggestion at a place, as JSON."""
+
+    def told(span: Span | None) -> dict[str, Any] | None:
+        return None if span is None else {**asdict(span), "text": texts(place.document, span)}
+
+    event = {"kind": habit.kind, "label": habit.label, "span": told(place.span), "into": told(place.into)}
+    return json.dumps({name: value for name, value in event.items() if value is not None})
+
+
+def sides_of(text: Text, span: Span) -> tuple[str, str]:
+    """Return whole words on both sides of a stretch."""
+    own = text.parts[span.part]
+    before, after = own[max(0, span.start - AROUND) : span.start], own[span.end : span.end + AROUND]
+    before = before if span.start <= AROUND else f"… {before.partition(' ')[2]}"
+    return before, after if span.end + AROUND >= len(own) else f"{after.rpartition(' ')[0]} …"
 
 
 async def refused(request: Request, error: Exception) -> Response:
     """Say what was refused: in a page to people, who are sent to sign in, and as a plain value to scripts."""
-    code = error.status_code if isinstance(error, HTTPException) else 500
-    detail = str(error.detail) if isinstance(error, HTTPException) else "something went wrong."
+    code, detail = 500, "something went wrong."
+    if isinstance(error, HTTPException):
+        code, detail = error.status_code, str(error.detail)
+    elif isinstance(error, WhylightError):
+        code, detail = 422, str(error)
+    elif isinstance(error, RequestValidationError):
+        code, detail = 422, _not_understood(error)
     if request.url.path.startswith(("/api/", "/static/")) or "text/html" not in request.headers.get("accept", ""):
         return JSONResponse({"detail": detail}, status_code=code)
     if code == 401:  # noqa: PLR2004  HTTP's own number
@@ -159,3 +236,9 @@ async def refused(request: Request, error: Exception) -> Response:
     page = render("refused.html", None, code=code, detail=detail)
     page.status_code = code
     return page
+
+
+def _not_understood(error: RequestValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(one) for one in first["loc"] if one not in ("body", "query", "path"))
+    return f"{where}: {first['msg']}"

@@ -32,10 +32,13 @@ def playground(bench: OnBench, _session: SignedIn, given: Typed) -> dict[str, An
     found = bench.desk.tried(
         Text(given.text), given.method, given.label or "predicted", settings=given.settings, budget=BUDGET
     )
-    target = found.targets[0]
-    return {
-        **evidence_json(found, target.label),
-        "text": given.text,
-        "probability": found.prediction.probabilities[target.index],
-        "words": found.as_list(target.index if len(found.targets) > 1 else None),
-    }
+    answers = [
+        {
+            **evidence_json(found, target.label),
+            "description": target.description,
+            "probability": found.prediction.probabilities[target.index],
+            "words": found.as_list(target.index),
+        }
+        for target in found.targets
+    ]
+    return {"text": given.text, "answers": answers}

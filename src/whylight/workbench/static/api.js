@@ -23,6 +23,12 @@ export async function ask(path, body) {
   return told;
 }
 
+// a probability; one that is nearly certain does not read as certain
+export function percent(value) {
+  if (value > 0.9995 && value < 1) return "> 99.9 %";
+  return value > 0 && value < 0.0005 ? "< 0.1 %" : `${(100 * value).toFixed(1)} %`;
+}
+
 let fading;
 
 export function say(sentence) {

@@ -6,11 +6,12 @@ import { TextView } from "./text.js";
 
 const number = Number(document.getElementById("review").dataset.document);
 const path = `/api/documents/${number}`;
-const view = { label: null, method: null, evidence: null, at: null, fall: null, apart: null, cursor: null };
+const { queue } = document.getElementById("review").dataset; // which part of the queue comes next
+const view = { label: null, method: null, evidence: null, at: null, fall: null, other: null, cursor: null };
 const known = new Map(); // evidence by label and method
 
 async function load() {
-  const found = await ask(path);
+  const found = await ask(path + queue);
   view.text = new TextView(document.getElementById("text"), found.parts);
   view.labels = found.labels;
   Object.assign(view, { review: found.review, threshold: found.threshold, methods: found.methods, next: found.next, previous: found.previous });
@@ -37,7 +38,7 @@ async function evidence(label, method) {
 }
 
 async function choose(label, method = view.method, at = 0) {
-  Object.assign(view, { label, method, evidence: null, at: null, fall: null, apart: null });
+  Object.assign(view, { label, method, evidence: null, at: null, fall: null, other: null });
   draw();
   const found = await evidence(label, method);
   if (view.label !== label || view.method !== method) return; // the reviewer went on
@@ -54,7 +55,7 @@ async function compare(label, method) {
   const other = view.methods.find((one) => one !== method);
   const theirs = await evidence(label, other);
   if (view.label !== label || view.method !== method) return;
-  view.apart = distance(view.evidence.for, theirs.for);
+  view.other = { method: other, for: theirs.for, apart: distance(view.evidence.for, theirs.for) };
   draw();
 }
 
@@ -91,6 +92,7 @@ function paint() {
   const spans = (name) => (view.review[name][view.label] ?? []).map(([part, start, end]) => ({ part, start, end }));
   view.text.paint("evidence", view.evidence?.for ?? []);
   view.text.paint("counter", view.evidence?.against ?? []);
+  view.text.paint("other", view.other?.for ?? []);
   view.text.paint("marked", spans("marked"));
   view.text.paint("refused", spans("refused"));
   view.text.paint("current", view.at === null || !view.evidence ? [] : [view.evidence.for[view.at]]);
@@ -135,6 +137,10 @@ function move(step) {
 function moveLabel(step) {
   const names = shown().map((one) => one.label);
   if (names.length) choose(names[(names.indexOf(view.label) + step + names.length) % names.length]);
+}
+
+function go(to) {
+  location.href = `/documents/${to}${queue}`;
 }
 
 async function correct(moved) {
@@ -200,11 +206,16 @@ const actions = {
   redo: () => act("redo"),
   done: async () => {
     const done = !view.review.done;
+    const open = shown().filter((one) => one.predicted && !view.review.decisions[one.label]).length;
+    if (done && open && !view.warned) {
+      view.warned = true;
+      return say(`${open} predicted label${open === 1 ? " is" : "s are"} undecided, and will count as wrong. Done again to finish.`);
+    }
     await act(done ? "done" : "reopen");
-    if (done && view.review.done && view.next) location.href = `/documents/${view.next}`;
+    if (done && view.review.done && view.next) go(view.next);
   },
-  next: () => view.next && (location.href = `/documents/${view.next}`),
-  previous: () => view.previous && (location.href = `/documents/${view.previous}`),
+  next: () => view.next && go(view.next),
+  previous: () => view.previous && go(view.previous),
   help: () => {
     keys.list(document.getElementById("keys-list"));
     document.getElementById("keys").showModal();

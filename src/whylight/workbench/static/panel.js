@@ -1,7 +1,5 @@
 // One label: its probability, what was decided, its evidence as buttons, and what speaks against it.
-import { element } from "./api.js";
-
-const percent = (value) => `${(100 * value).toFixed(1)} %`;
+import { element, percent } from "./api.js";
 
 export function panel(view, label, actions) {
   const decision = view.review.decisions[label.label];
@@ -48,8 +46,9 @@ function opened(view, label, actions) {
     ...doubts(view),
     element("h3", {}, found.speaks ? "Evidence" : "What mattered"),
     list(view, found.for, actions),
+    ...beside(view, actions),
     ...own(view, label, actions),
-    ...(found.against.length ? [element("h3", {}, "Against it"), list(view, found.against, actions, { against: true })] : []),
+    ...(found.against.length ? [element("h3", {}, "Against it"), list(view, found.against, actions, { kind: "against" })] : []),
     receipt(found),
   ];
 }
@@ -63,26 +62,34 @@ function doubts(view) {
       `Without ${words} word${words === 1 ? "" : "s"}: ${percent(before)} becomes ${percent(after)}. ` +
       (stays ? "It hardly falls: this is not what the model goes by, or the same is said elsewhere." : "It falls: the model goes by this.")));
   }
-  if (view.apart !== null && view.apart > 0.5) {
-    lines.push(element("p", { class: "note doubt" }, `The methods name other evidence (they share ${percent(1 - view.apart)}): look at both before you decide.`));
+  if (view.other !== null && view.other.apart > 0.5) {
+    const shared = view.other.apart === 1 ? "nothing" : `${Math.round(100 * (1 - view.other.apart))} % of it`;
+    lines.push(element("p", { class: "note doubt" }, `${view.other.method} names other evidence; they share ${shared}. Look at both before you decide.`));
   }
   return lines;
 }
 
-function list(view, stretches, actions, { against = false } = {}) {
+function list(view, stretches, actions, { kind = "" } = {}) {
+  const [against, mine] = [kind === "against", kind === ""];
   if (!stretches.length) return element("p", { class: "muted" }, "none");
-  return element("ol", { class: against ? "evidence against" : "evidence" }, ...stretches.map((one, number) => {
+  return element("ol", { class: `evidence ${kind}` }, ...stretches.map((one, number) => {
     const state = standing(view, one);
-    const current = !against && view.at === number;
+    const current = mine && view.at === number;
     return element(
       "li",
       { class: `${state} ${current ? "current" : ""}` },
-      element("button", { type: "button", class: "stretch", dir: "auto", onclick: () => actions.show(one, against ? null : number) },
+      element("button", { type: "button", class: "stretch", dir: "auto", onclick: () => actions.show(one, mine ? number : null) },
         one.text, element("span", { class: "score" }, ` ${one.score >= 0 ? "+" : ""}${one.score.toFixed(2)}`)),
       against ? null : element("button", { type: "button", class: "plain", "aria-label": `right: ${one.text}`, "aria-pressed": String(state === "is-marked"), onclick: () => actions.confirm(one) }, "✓"),
       against ? null : element("button", { type: "button", class: "plain", "aria-label": `wrong: ${one.text}`, "aria-pressed": String(state === "is-refused"), onclick: () => actions.refuse(one) }, "✗"),
     );
   }));
+}
+
+// what another method names, where it is something else
+function beside(view, actions) {
+  if (view.other === null || view.other.apart === 0) return [];
+  return [element("h3", {}, `Evidence by ${view.other.method}`), list(view, view.other.for, actions, { kind: "other" })];
 }
 
 // what the reviewer marked that the method did not name

@@ -1,5 +1,5 @@
 // Progress of the job that looks at documents: followed only while it runs.
-import "./api.js";
+import { ask, element } from "./api.js";
 
 const line = document.getElementById("job");
 
@@ -20,6 +20,21 @@ if (line?.dataset.running === "yes") {
   source.addEventListener("error", () => source.close());
   addEventListener("pagehide", () => source.close());
 }
+
+// what was done again and again, and could be done elsewhere
+const hint = document.getElementById("suggestions");
+ask("/api/suggestions").then((found) => {
+  if (!found.length) return;
+  const [{ kind, wording, label, times, places }, ...others] = found;
+  const what = { mark: "marked", unmark: "refused", correct: "corrected" }[kind];
+  const more = others.length ? ` There are ${others.length} more such.` : "";
+  hint.replaceChildren(
+    `You ${what} “${wording}” for ${label} in ${times} documents. `,
+    element("a", { href: "/suggestions" }, `Do the same in ${places} more place${places === 1 ? "" : "s"}?`),
+    more,
+  );
+  hint.hidden = false;
+}).catch(() => {});
 
 for (const select of document.querySelectorAll(".filters select")) {
   select.addEventListener("change", () => select.form.requestSubmit());

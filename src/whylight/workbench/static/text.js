@@ -2,7 +2,7 @@
 // named highlights, which change no node.
 import { Offsets } from "./offsets.js";
 
-const NAMES = ["evidence", "counter", "marked", "refused", "current", "cursor"];
+const NAMES = ["evidence", "counter", "other", "marked", "refused", "current", "cursor"];
 
 export class TextView {
   constructor(place, parts) {

@@ -1,0 +1,31 @@
+"""A fresh database for every test: SQLite, and PostgreSQL where `make test-postgres` has started a server."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import create_engine, make_url, text
+
+import workbench_app
+
+SERVER = "WHYLIGHT_TEST_POSTGRES"
+"""Where the address of the server stands."""
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database that nobody has used."""
+    if request.param == "sqlite":
+        yield workbench_app.sqlite(tmp_path)
+        return
+    server = make_url(os.environ[SERVER])
+    name = f"test_{uuid4().hex}"
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    yield server.set(database=name).render_as_string(hide_password=False)
+    with engine.connect() as connection:
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    engine.dispose()
