@@ -125,7 +125,8 @@ def run(  # noqa: PLR0913  one parameter an option
         command = shlex.join(["whylight", *sys.argv[1:]])
         raise KeyboardInterrupt(f"what was done is in '{out}', and this resumes from there: {command}") from None
     failed = f", of which {found.failed:,} failed (see the column 'reason' of texts/)" if found.failed else ""
-    say(f"{found.texts:,} texts{failed}; {found.new:,} of them now, in {found.seconds:,.1f} s; sha256 {found.sha256}.")
+    now = f"{found.new:,} of them now, in {found.seconds:,.1f} s"
+    say(f"{found.noun.count(found.texts)}{failed}; {now}; sha256 {found.sha256}.")
     say_written(out)
 
 
@@ -170,13 +171,14 @@ def verify(  # noqa: PLR0913  one parameter an option
 
     source = None if data is None else replace(source_of(folder), spec=data)
     found = look(folder, opening, rows=rows, seed=seed, data=source)
+    looked = found.noun.count(found.texts)
     if found.differing:
         raise InputError(
-            f"{len(found.differing)} of {found.rows} rows of {found.texts} texts differ from what stands in "
-            f"'{folder}', e.g. {found.differing[0]}."
+            f"{len(found.differing)} of {found.rows} rows of {looked} differ from what stands in '{folder}', e.g. "
+            f"{found.differing[0]}."
         )
     say(
-        f"{found.texts} texts, {found.rows} rows: {found.same} are the same to the last bit, none differs by more than "
+        f"{looked}, {found.rows} rows: {found.same} are the same to the last bit, none differs by more than "
         f"{found.largest:.3g}."
     )
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylight.core.arrays import Bools, Floats, Ints
-from whylight.core.inputs import JsonValue, input_kind, numbers_of
+from whylight.core.inputs import JsonValue, Noun, input_kind, numbers_of
 
 Pixels = NDArray[np.uint8]
 """Red, green and blue, `[height, width, 3]`."""
@@ -98,6 +98,7 @@ class Image:
     """
 
     kind: ClassVar[str] = "image"
+    noun: ClassVar[Noun] = Noun("picture", "pictures", "region", "regions")
     place: ClassVar[type[Box]] = Box
 
     pixels: bytes = field(repr=False)

@@ -28,21 +28,6 @@ KINDS = "whylight.report.kinds"
 
 
 @dataclass(frozen=True, slots=True)
-class Noun:
-    """What inputs of a kind and their features are called, one and several."""
-
-    one: str = "input"
-    many: str = "inputs"
-    feature: str = "feature"
-    features: str = "features"
-
-    @property
-    def heading(self) -> str:
-        """One input, at the beginning of a line."""
-        return self.one[:1].upper() + self.one[1:]
-
-
-@dataclass(frozen=True, slots=True)
 class Manner:
     """How much of an input is shown.
 
@@ -68,7 +53,6 @@ class Renderer:
     """How inputs of a kind are drawn.
 
     Attributes:
-        noun: What they are called.
         length: How much there is to read in one, in words or the like.
         html: One row of scores on a page, below its heading.
         tile: The same in the report of a run, where the rows of all methods stand together; it is told whether the
@@ -84,7 +68,6 @@ class Renderer:
         evidence: The evidence for a target as JSON, with the most that is wanted; without it, there is no such thing.
     """
 
-    noun: Noun = Noun()
     length: Callable[[Explanation], int] = plain.length
     html: Callable[["AnswerRow", Manner], str] = plain.html
     tile: Callable[["AnswerRow", bool], str] = plain.tile
@@ -111,12 +94,6 @@ def renderer_of(kind: str) -> Renderer:
     """Return how inputs of a kind are drawn: plainly, where nobody says."""
     load_plugins(KINDS)
     return _RENDERERS.get(kind, PLAIN)
-
-
-def common_noun(kinds: Iterable[str]) -> Noun:
-    """Return what inputs are called together."""
-    nouns = {renderer_of(kind).noun for kind in set(kinds)}
-    return nouns.pop() if len(nouns) == 1 else PLAIN.noun
 
 
 def styles_of(kinds: Iterable[str]) -> list[Markup]:

@@ -8,12 +8,13 @@ from rich.text import Text
 
 from whylight.core.evidence import SPANS
 from whylight.core.explanation import Explanation
+from whylight.core.inputs import Noun, common_noun
 from whylight.core.printable import one_line
 from whylight.explaining.console import Console
 from whylight.report.cards import SAME, Card, Section, cards
 from whylight.report.colours import STEPS, Palette, shades
 from whylight.report.numbers import Decision
-from whylight.report.renderers import Manner, Noun, common_noun, renderer_of
+from whylight.report.renderers import Manner, renderer_of
 from whylight.report.rows import AnswerRow, Word
 
 LISTED = 48

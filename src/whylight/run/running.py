@@ -14,7 +14,7 @@ from typing import Any
 
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.identity import CALL, Identity
-from whylight.core.inputs import JsonValue
+from whylight.core.inputs import INPUTS, JsonValue, Noun
 from whylight.data.dataset import Dataset, Record, in_order
 from whylight.data.stream import Stream, stream
 from whylight.explaining.options import Options
@@ -49,6 +49,7 @@ class Ran:
         deaths: Workers that died on the way.
         peak_megabytes: The most memory that a worker had.
         sha256: A hash of all results, the same for the same question, data and machine.
+        noun: What the inputs are called.
     """
 
     folder: Path
@@ -60,6 +61,7 @@ class Ran:
     deaths: int
     peak_megabytes: float
     sha256: str
+    noun: Noun = field(default=INPUTS, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,11 +193,11 @@ def run_question(opening: Callable[[], Classifier], asked: Asked, *, classifier:
         most = _taken_up(asked, identity, plan.columns)
         shards = shards_of(chain(head.records, records), most=most)
         engine: Engine = Here(job, classifier) if classifier is not None else _engine(job, asked.where)
-        with shown(asked.data.count() if asked.progress else None, shown=asked.progress) as told:
+        with shown(asked.data.count() if asked.progress else None, head.noun, shown=asked.progress) as told:
             count = Driver(asked.out, engine, asked.where.workers, asked.retry_failed, told).drive(
                 _watched(asked.out, shards)
             )
-        return _ended(asked.out, count)
+        return _ended(asked.out, count, head.noun)
 
 
 def call_of(question: Question) -> dict[str, JsonValue]:
@@ -266,7 +268,7 @@ def _watched(folder: Path, shards: Iterator[Shard]) -> Iterator[Shard]:
         yield shard
 
 
-def _ended(folder: Path, count: Count) -> Ran:
+def _ended(folder: Path, count: Count, noun: Noun) -> Ran:
     """Remove what no commit vouches for, and write that all is done."""
     manifest = runs.manifest_in(folder)
     parts.tidy(folder, parts.each_that_counts(folder, {} if manifest is None else manifest.earlier))
@@ -281,6 +283,7 @@ def _ended(folder: Path, count: Count) -> Ran:
         count.deaths,
         count.peak_megabytes,
         str(said["sha256"]),
+        noun,
     )
 
 

@@ -9,7 +9,7 @@ from whylight.core.image import Image
 from whylight.report.heat import blended, grey_of, heat_of, image_of, is_smoothed, regions_of, shrunk
 from whylight.report.numbers import shown_score
 from whylight.report.png import data_uri
-from whylight.report.renderers import Manner, Noun, Renderer, register_renderer
+from whylight.report.renderers import Manner, Renderer, register_renderer
 from whylight.report.rows import AnswerRow
 from whylight.report.templating import macro
 
@@ -88,7 +88,6 @@ def _hexadecimal(colour: object) -> str:
 
 
 IMAGES = Renderer(
-    noun=Noun("image", "images", "region", "regions"),
     length=image_length,
     html=image_html,
     tile=image_tile,
