@@ -134,13 +134,11 @@ run.__doc__ = f"{run.__doc__}\n{RUN_EXAMPLES}"
 
 
 def _source(data: str, split: str, options: dict[str, Any]) -> "Stream":
-    from whylight.data.load import has_setting  # noqa: PLC0415  numpy loads only when it is needed
-    from whylight.data.stream import stream, streamed  # noqa: PLC0415
+    from whylight.data.stream import needs_no_labels, stream  # noqa: PLC0415  numpy loads only when it is needed
 
     own: dict[str, Any] = dict(parse_settings(options["data_settings"] or []))
     own |= {name: options[name] for name in COLUMNS if options[name] is not None}
-    if streamed(data) or has_setting(data, "unlabelled"):
-        own.setdefault("unlabelled", True)
+    own = {**needs_no_labels(data), **own}
     labels = parse_label_map(options["map_label"])
     return stream(data, split=split, drop_broken=options["drop_broken"], labels=labels, **own)
 

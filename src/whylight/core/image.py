@@ -114,6 +114,11 @@ class Image:
         height, width, _ = pixels.shape
         return cls(np.ascontiguousarray(pixels, dtype=np.uint8).tobytes(), height, width, name, frame)
 
+    def __str__(self) -> str:
+        """Return its name and its size."""
+        size = f"{self.width:,} x {self.height:,} pixels"
+        return f"{self.name}, {size}" if self.name else size
+
     @property
     def array(self) -> Pixels:
         """Red, green and blue, `[height, width, 3]`."""

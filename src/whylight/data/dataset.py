@@ -81,6 +81,12 @@ class Dataset:
         """What its inputs are called."""
         return common_noun(record.example.kind for record in self.records)
 
+    def require_texts(self, work: str) -> None:
+        """Refuse work that is made for texts, where a record is none."""
+        if any(record.example.kind != Text.kind for record in self.records):
+            named = f"'{quotable(self.name)}' ({quotable(self.split)})"
+            raise InputError(f"{work} is made for texts, and {named} holds {self.noun.many}.")
+
     def described(self) -> dict[str, JsonValue]:
         """Return what people call it, for receipts."""
         return {"name": self.name, "split": self.split, "texts": len(self), "notes": list(self.notes)}

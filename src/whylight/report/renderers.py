@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 from rich.text import Text
 
+from whylight.core.arrays import Floats
 from whylight.core.errors import SettingError
 from whylight.core.evidence import SPANS, speaks
 from whylight.core.explanation import Explanation
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from whylight.report.rows import AnswerRow
 
 KINDS = "whylight.report.kinds"
+Listed = tuple[Sequence[Any], Floats]
+"""Places, and a score of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Manner:
         folded: Whether a reader sees the evidence alone at first: an input that is long, once per row, would bury it.
         once: Whether the input stands above all of its rows, so that they need not show it.
         anchor: What names on the page begin with, so that rows and the one copy of the input can point at each other.
+        coloured: Whether there are colours; a terminal may have none.
     """
 
     evidence: int
@@ -46,6 +50,7 @@ class Manner:
     folded: bool
     once: bool = False
     anchor: str = ""
+    coloured: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +64,7 @@ class Renderer:
             input is small enough for rows below each other.
         style: CSS that its HTML needs, once per page; it may use the names and colours of `style.css`.
         lines: The same in a terminal, with its width; lines that are longer are wrapped.
+        listed: What is named in lists of the strongest, where features are too small to be: places and their scores.
         above: The input without scores in a terminal, once for several labels, as far as its manner needs that; nothing
             where every row shows it.
         brief: The input alone on one line, to be known by.
@@ -73,6 +79,7 @@ class Renderer:
     tile: Callable[["AnswerRow", bool], str] = plain.tile
     style: str = plain.STYLE
     lines: Callable[["AnswerRow", Manner, int], Sequence[Text]] = plain.lines
+    listed: Callable[[Explanation, Target], Listed] = plain.listed
     above: Callable[[Explanation, Manner], Sequence[Text]] = plain.above
     brief: Callable[[Explanation], str] = plain.brief
     whole: Callable[[Sequence[tuple[int, "AnswerRow"]], Manner], str] | None = None

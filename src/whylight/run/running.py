@@ -16,7 +16,7 @@ from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.identity import CALL, Identity
 from whylight.core.inputs import INPUTS, JsonValue, Noun
 from whylight.data.dataset import Dataset, Record, in_order
-from whylight.data.stream import Stream, stream
+from whylight.data.stream import Stream, needs_no_labels, stream
 from whylight.explaining.options import Options
 from whylight.run.driving import Count, Driver
 from whylight.run.engines.engine import Engine
@@ -144,7 +144,7 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
         baseline=bool(metrics),
     )
     where = Where(engine=engine, workers=workers, address=address)
-    source = data if isinstance(data, Stream) else stream(data, **({} if isinstance(data, Dataset) else UNLABELLED))
+    source = data if isinstance(data, Stream) else stream(data, **needs_no_labels(data))
     asked = Asked(question, source, Path(out), where, retry_failed=retry_failed, shard=shard, progress=progress)
     if isinstance(model, Classifier):
         if where != Where():
@@ -155,9 +155,6 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
     from whylight.models.load import load as loading  # noqa: PLC0415  torch loads only when it is needed
 
     return run_question(partial(loading, model, **(load or {})), asked)
-
-
-UNLABELLED: Mapping[str, Any] = {"unlabelled": True}
 
 
 @dataclass(frozen=True, slots=True)
