@@ -20,13 +20,14 @@ from whylight.cli.main import app
 from whylight.core import registry
 from whylight.core.errors import SettingError
 from whylight.core.explanation import Explanation
+from whylight.core.inputs import Noun
 from whylight.data.dataset import Dataset
 from whylight.explaining.console import Console
 from whylight.explaining.explain import explain
 from whylight.report import renderers
 from whylight.report.page import page
 from whylight.report.plain import MOST_LINES, MOST_ON_PAGE
-from whylight.report.renderers import Manner, Noun, Renderer, register_renderer, with_evidence
+from whylight.report.renderers import Manner, Renderer, register_renderer, with_evidence
 from whylight.report.rows import AnswerRow
 from whylight.report.terminal import render
 
@@ -70,7 +71,6 @@ def drawn_lines(row: AnswerRow, manner: Manner, width: int) -> list[RichText]:
 
 
 OWN = Renderer(
-    noun=Noun("board", "boards", "cell", "cells"),
     html=drawn_html,
     tile=drawn_tile,
     lines=drawn_lines,
@@ -83,6 +83,7 @@ OWN = Renderer(
 @pytest.fixture
 def own_renderer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(renderers, "_RENDERERS", dict(renderers._RENDERERS))
+    monkeypatch.setattr(Board, "noun", Noun("board", "boards", "cell", "cells"), raising=False)
     register_renderer("board", OWN)
 
 
@@ -184,7 +185,7 @@ def test_another_package_brings_a_renderer_by_entry_point(monkeypatch: pytest.Mo
     monkeypatch.setattr(registry, "entry_points", lambda group: [Offered] if group == "whylight.report.kinds" else [])
     registry.load_plugins.__wrapped__("whylight.report.kinds")
     assert renderers.renderer_of("board") is OWN
-    assert renderers.renderer_of("text").noun.one == "text"
+    assert renderers.renderer_of("text") is not renderers.PLAIN
 
 
 def test_a_kind_has_one_renderer(own_renderer: None) -> None:  # noqa: ARG001

@@ -155,7 +155,7 @@ def test_a_folder_without_a_run_is_refused_in_one_sentence(tmp_path: Path, folde
     with pytest.raises(InputError, match="holds no run"):
         run_page(tmp_path)
     tables.write(folder / "scores.parquet", [], tables.SCORES)
-    with pytest.raises(InputError, match="no finished text"):
+    with pytest.raises(InputError, match="nothing that is finished yet"):
         run_page(folder)
     write(folder, *example_rows())
     about = {"run": "r", "asked": "not json", "rows_run": 1, "seconds": 1.0, "peak_megabytes": 1.0}

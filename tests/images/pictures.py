@@ -66,3 +66,10 @@ def classifier(model: nn.Module | None = None, *, preparation: object = normalis
     """Make a classifier of a tiny model."""
     labels = Labels(("cat", "dog"))
     return ImageClassifier(model or Linear(), Preparation(preparation), labels=labels, identity="tiny")  # type: ignore[arg-type]
+
+
+def weights(clf: ImageClassifier, label: int) -> np.ndarray:
+    """Return what a linear model multiplies each colour of each pixel with, `[height, width, 3]`."""
+    assert isinstance(clf.model, Linear)
+    own = clf.model.weight[label].detach().double().numpy().transpose(1, 2, 0)
+    return own * clf.preparation.colours.scale

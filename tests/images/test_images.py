@@ -12,7 +12,7 @@ from PIL import Image as Pillow
 from scipy.ndimage import gaussian_filter
 
 import whylight as wl
-from images.pictures import SIDE, Curved, Linear, classifier, normalise, picture, prepare
+from images.pictures import SIDE, Curved, Linear, classifier, normalise, picture, prepare, weights
 from whylight.core.errors import IncompatibleError, InputError, ModelError, SettingError
 from whylight.core.explanation import Explanation
 from whylight.core.image import Box, Division, Image
@@ -29,13 +29,6 @@ from whylight.views.meter import Meter
 
 PIXELS = SIDE * SIDE
 BACKGROUNDS = ("blur", "mean", "black", "white")
-
-
-def weights(clf: ImageClassifier, label: int) -> np.ndarray:
-    """Return what a linear model multiplies each colour of each pixel with, `[height, width, 3]`."""
-    assert isinstance(clf.model, Linear)
-    own = clf.model.weight[label].detach().double().numpy().transpose(1, 2, 0)
-    return own * clf.preparation.colours.scale
 
 
 def background(clf: ImageClassifier, shown: Image, name: str) -> np.ndarray:

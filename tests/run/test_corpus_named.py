@@ -23,12 +23,12 @@ from whylight.study.several import evaluate_several
 
 TRIGGERS = {word: column for column, name in enumerate(("negative", "positive")) for word in CLASSES[name]}
 TUNED = {
-    "micro_precision": "a boundary tuned on other texts",
-    "micro_recall": "a boundary tuned on other texts",
-    "micro_f1": "a boundary tuned on other texts",
-    "f1_of_means": "a boundary tuned on other texts",
-    "kernel_regression_f1": "other texts to learn from",
-    "kernel_regression_iou_f1": "other texts to learn from",
+    "micro_precision": "a boundary tuned on other data",
+    "micro_recall": "a boundary tuned on other data",
+    "micro_f1": "a boundary tuned on other data",
+    "f1_of_means": "a boundary tuned on other data",
+    "kernel_regression_f1": "other data to learn from",
+    "kernel_regression_iou_f1": "other data to learn from",
 }
 
 
@@ -239,7 +239,7 @@ def test_the_command_line_takes_them_by_name_with_settings(cli: Any) -> None:
     assert "corpus_auprc ↑" in out
     code, _, said = cli(*asked[:-1], "micro_f1")
     assert code == 2
-    assert "needs a boundary tuned on other texts: pass --tune SPLIT." in " ".join(said.split())
+    assert "needs a boundary tuned on other data: pass --tune SPLIT." in " ".join(said.split())
 
 
 def test_the_list_says_what_they_need(monkeypatch: pytest.MonkeyPatch, cli: Any) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 import whylight as wl
 from whylight.core.errors import InputError, SettingError
+from whylight.core.text import Text
 from whylight.data.dataset import Dataset
 from whylight.data.planted import CLASSES
 from whylight.run.summary import summarise
@@ -73,7 +74,9 @@ def test_a_method_that_stands_below_random_is_named_as_not_clearly_better() -> N
         explanations = [{"method": m, "example_id": "t0", "seconds": 0, "forward_passes": 0, "backward_passes": 0}
                         for m in methods]  # fmt: skip
         ranking = list(_ranks(summarise(explanations, rows), "mask", several=False))
-        said = " ".join(one for one in _findings(rows, {"mask": ranking}, texts=12) if "not clearly better" in one)
+        said = " ".join(
+            one for one in _findings(rows, {"mask": ranking}, texts=12, noun=Text.noun) if "not clearly better" in one
+        )
         below = ranking[ranking.index("random") + 1 :]
         assert all(name in said for name in below), (seed, ranking, said)
         named += len(below)
@@ -114,7 +117,7 @@ def test_the_advice_is_the_fastest_of_the_best_or_that_nobody_can_tell(means: di
     receipts, rows = table_of({**means, "random": 0.1})
     summary = summarise(receipts, rows)
     ranking = {"mask": list(_ranks(summary, "mask", several=False))}
-    assert _advice(rows, ranking, summary.lines, texts=20).startswith(expected)
+    assert _advice(rows, ranking, summary.lines, texts=20, noun=Text.noun).startswith(expected)
 
 
 def test_two_texts_are_no_ranking_but_a_sentence_that_says_what_would_be_one(classifier: Any) -> None:

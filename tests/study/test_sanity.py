@@ -222,7 +222,7 @@ def test_what_cannot_be_done_is_refused_before_the_work(data: Dataset, monkeypat
         (SettingError, "'lime'", lambda: sanity_check(clf, data, methods=["lim"])),
         (SettingError, "'seed'", lambda: sanity_check(clf, data, methods=["lime"], seed=-1)),
         (SettingError, "delete", lambda: sanity_check(clf, data, methods=["lime"], options=Options(remover="x"))),
-        (InputError, "no text", lambda: sanity_check(clf, texts(), methods=["lime"])),
+        (InputError, "nothing to explain", lambda: sanity_check(clf, texts(), methods=["lime"])),
     ]
     for kind, says, call in refusals:
         with pytest.raises(kind, match=says):

@@ -222,7 +222,7 @@ def _named(model: list[str] | None, *endpoint: Any) -> list[str | Endpoint | Non
 
 def _title(records: "Dataset", metric_model: str | None) -> str:
     elsewhere = "" if metric_model is None else f"; faithfulness on {metric_model}"
-    return f"{records.name} {records.split}, {len(records)} texts{elsewhere}"
+    return f"{records.name} {records.split}, {records.noun.count(len(records))}{elsewhere}"
 
 
 @contextmanager
@@ -249,7 +249,9 @@ def _warn_of_texts(records: "Dataset", models: "Sequence[str | None]") -> None:
             complain(f"{note}; its figures there say little about other texts.")
     labels = {record.labels for record in records}
     if len(labels) == 1 and len(records) > 1 and (only := next(iter(labels))):
-        complain(f"all {len(records)} texts have the label '{only[0]}'; the figures say nothing about others.")
+        complain(
+            f"all {records.noun.count(len(records))} have the label '{only[0]}'; the figures say nothing about others."
+        )
 
 
 evaluate.__doc__ = f"{evaluate.__doc__}\n{EXAMPLES}"

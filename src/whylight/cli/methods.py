@@ -45,7 +45,7 @@ def methods(
         reasons = {name: obstacle(METHODS[name], classifier) for name in METHODS.names()}
     rows = [_method_row(METHODS[name], reasons.get(name)) for name in METHODS.names()]
     _print_list(("method", "looks at", "signs", "cost", "settings and defaults", "good for", "what it does"), rows)
-    say("Costs are passes for n words and one label, with the default settings.", style="dim")
+    say("Costs are passes for n features and one label, with the default settings.", style="dim")
 
 
 def _method_row(spec: Spec, reason: str | None) -> Cells:

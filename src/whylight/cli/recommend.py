@@ -62,5 +62,5 @@ def recommend(  # noqa: PLR0913  one parameter an option
     records = read_data(data, split=split, options=options, labelled=False)
     say_losses(records)
     found = find(load(subject, head=parse_head(head), prompt=prompt, device=device), records, budget=budget, seed=seed)
-    title = f"{records.name} {records.split}, {found.texts} texts"
+    title = f"{records.name} {records.split}, {records.noun.count(found.texts)}"
     print_sheet(recommendation_sheet(found, title=title, budget=budget))

@@ -128,7 +128,8 @@ def run(  # noqa: PLR0913  one parameter an option
     failed = f", of which {found.failed:,} failed (see the column 'reason' of texts/)" if found.failed else ""
     if found.left_out:
         complain(f"{LOST}{found.left_out}.")
-    say(f"{found.texts:,} texts{failed}; {found.new:,} of them now, in {found.seconds:,.1f} s; sha256 {found.sha256}.")
+    now = f"{found.new:,} of them now, in {found.seconds:,.1f} s"
+    say(f"{found.noun.count(found.texts)}{failed}; {now}; sha256 {found.sha256}.")
     say_written(out)
 
 
@@ -136,13 +137,11 @@ run.__doc__ = f"{run.__doc__}\n{RUN_EXAMPLES}"
 
 
 def _source(data: str, split: str, options: dict[str, Any]) -> "Stream":
-    from whylight.data.load import has_setting  # noqa: PLC0415  numpy loads only when it is needed
-    from whylight.data.stream import stream, streamed  # noqa: PLC0415
+    from whylight.data.stream import needs_no_labels, stream  # noqa: PLC0415  numpy loads only when it is needed
 
     own: dict[str, Any] = dict(parse_settings(options["data_settings"] or []))
     own |= {name: options[name] for name in COLUMNS if options[name] is not None}
-    if streamed(data) or has_setting(data, "unlabelled"):
-        own.setdefault("unlabelled", True)
+    own = {**needs_no_labels(data), **own}
     labels = parse_label_map(options["map_label"])
     return stream(data, split=split, drop_broken=options["drop_broken"], labels=labels, **own)
 
@@ -173,13 +172,14 @@ def verify(  # noqa: PLR0913  one parameter an option
 
     source = None if data is None else replace(source_of(folder), spec=data)
     found = look(folder, opening, rows=rows, seed=seed, data=source)
+    looked = found.noun.count(found.texts)
     if found.differing:
         raise InputError(
-            f"{len(found.differing)} of {found.rows} rows of {found.texts} texts differ from what stands in "
-            f"'{folder}', e.g. {found.differing[0]}."
+            f"{len(found.differing)} of {found.rows} rows of {looked} differ from what stands in '{folder}', e.g. "
+            f"{found.differing[0]}."
         )
     say(
-        f"{found.texts} texts, {found.rows} rows: {found.same} are the same to the last bit, none differs by more than "
+        f"{looked}, {found.rows} rows: {found.same} are the same to the last bit, none differs by more than "
         f"{found.largest:.3g}."
     )
 

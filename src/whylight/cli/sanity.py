@@ -114,7 +114,7 @@ def sanity(  # noqa: PLR0913  one parameter an option
         settings=parse_settings(settings or []),
     )
     if output_format is TableFormat.table:
-        title = f"{records.name} {records.split}, {len(records)} texts, {draws} draws of weights"
+        title = f"{records.name} {records.split}, {records.noun.count(len(records))}, {draws} draws of weights"
         print_sheet(sanity_sheet(found, title=title))
     else:
         print_records(found.records(), output_format)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylight.core.arrays import Bools, Floats, Ints
-from whylight.core.inputs import JsonValue, input_kind, numbers_of
+from whylight.core.inputs import JsonValue, Noun, input_kind, numbers_of
 
 Pixels = NDArray[np.uint8]
 """Red, green and blue, `[height, width, 3]`."""
@@ -98,6 +98,7 @@ class Image:
     """
 
     kind: ClassVar[str] = "image"
+    noun: ClassVar[Noun] = Noun("picture", "pictures", "region", "regions")
     place: ClassVar[type[Box]] = Box
 
     pixels: bytes = field(repr=False)
@@ -112,6 +113,11 @@ class Image:
         """Make a picture of red, green and blue, `[height, width, 3]`."""
         height, width, _ = pixels.shape
         return cls(np.ascontiguousarray(pixels, dtype=np.uint8).tobytes(), height, width, name, frame)
+
+    def __str__(self) -> str:
+        """Return its name and its size."""
+        size = f"{self.width:,} x {self.height:,} pixels"
+        return f"{self.name}, {size}" if self.name else size
 
     @property
     def array(self) -> Pixels:

@@ -2,11 +2,12 @@
 
 A kind of input is a frozen dataclass with the members of `Input`, registered by `@input_kind`. Its places (stretches of
 a text, boxes of an image) are frozen dataclasses of whole numbers. Nothing else in the package asks what an input is,
-but for classifiers that read it and reports that draw it.
+but for classifiers that read it and reports that draw it. What it and its features are called in messages, a kind may
+say as its `noun`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
@@ -16,6 +17,29 @@ from whylight.core.errors import InputError, unknown
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 Settings = Mapping[str, JsonValue]
 """Settings by name, as they are written into receipts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """What inputs of a kind and their features are called in messages and on pages, one and several."""
+
+    one: str = "input"
+    many: str = "inputs"
+    feature: str = "feature"
+    features: str = "features"
+
+    @property
+    def heading(self) -> str:
+        """One input, at the beginning of a line."""
+        return self.one[:1].upper() + self.one[1:]
+
+    def count(self, number: int) -> str:
+        """Return so many inputs, in words."""
+        return f"{number:,} {self.one if number == 1 else self.many}"
+
+
+INPUTS = Noun()
+"""What inputs are called of which nobody knows the kind, or that are of several."""
 
 
 class Place(Protocol):
@@ -98,6 +122,20 @@ def kind_named(name: str) -> type[Input]:
     if name not in _KINDS:
         raise unknown("kind of input", name, _KINDS)
     return _KINDS[name]
+
+
+def noun_of(kind: str) -> Noun:
+    """Return what inputs of a kind are called: what its class has as `noun`; plainly, where it has none."""
+    if kind not in _KINDS and kind not in _HOMES:
+        return INPUTS
+    found: Noun = getattr(kind_named(kind), "noun", INPUTS)
+    return found
+
+
+def common_noun(kinds: Iterable[str]) -> Noun:
+    """Return what inputs are called together."""
+    nouns = {noun_of(kind) for kind in set(kinds)}
+    return nouns.pop() if len(nouns) == 1 else INPUTS
 
 
 def numbers_of(place: Place) -> list[int]:

@@ -10,7 +10,7 @@ import numpy as np
 from whylight.core import segment
 from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import InputError
-from whylight.core.inputs import Input, JsonValue, input_kind, numbers_of
+from whylight.core.inputs import Input, JsonValue, Noun, input_kind, noun_of, numbers_of
 
 APART = 1e6
 """How far the two texts of a pair lie from each other, in words: further than any text is long."""
@@ -57,6 +57,7 @@ class Text:
     """
 
     kind: ClassVar[str] = "text"
+    noun: ClassVar[Noun] = Noun("text", "texts", "word", "words")
     place: ClassVar[type[Span]] = Span
 
     text: str
@@ -137,7 +138,7 @@ class Text:
 def text_of(example: Input) -> Text:
     """Return an input as the text that it is; what only texts have is refused for others."""
     if not isinstance(example, Text):
-        raise InputError(f"this is made for texts, and the input is of the kind '{example.kind}'.")
+        raise InputError(f"this is made for texts, and not for {noun_of(example.kind).many}.")
     return example
 
 

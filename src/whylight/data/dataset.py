@@ -8,8 +8,9 @@ import numpy as np
 from whylight.core import showing
 from whylight.core.errors import InputError, SettingError
 from whylight.core.identity import LENGTH, digest
-from whylight.core.inputs import Input, JsonValue, numbers_of
+from whylight.core.inputs import Input, JsonValue, Noun, common_noun, numbers_of
 from whylight.core.rationale import Rationale, joined
+from whylight.core.text import Text
 from whylight.data._checks import quotable
 
 LOST = "not in the records: "
@@ -75,6 +76,17 @@ class Dataset:
     def __getitem__(self, index: int) -> Record:
         return self.records[index]
 
+    @property
+    def noun(self) -> Noun:
+        """What its inputs are called."""
+        return common_noun(record.example.kind for record in self.records)
+
+    def require_texts(self, work: str) -> None:
+        """Refuse work that is made for texts, where a record is none."""
+        if any(record.example.kind != Text.kind for record in self.records):
+            named = f"'{quotable(self.name)}' ({quotable(self.split)})"
+            raise InputError(f"{work} is made for texts, and {named} holds {self.noun.many}.")
+
     def described(self) -> dict[str, JsonValue]:
         """Return what people call it, for receipts."""
         return {"name": self.name, "split": self.split, "texts": len(self), "notes": list(self.notes)}
@@ -135,7 +147,7 @@ class Dataset:
         kept = tuple(record for record in self.records if record.id not in gone)
         if not kept:
             raise InputError(
-                f"every text of '{quotable(self.name)}' ({quotable(self.split)}) is in the other data too."
+                f"every {self.noun.one} of '{quotable(self.name)}' ({quotable(self.split)}) is in the other data too."
             )
         return self._with(kept, f"{LOST}{len(shared)} of {self.split} that are in {other.split} too: {named(shared)}")
 
@@ -206,12 +218,15 @@ def _relabelled(record: Record, names: Mapping[str, str]) -> Record:
 
 
 def named(records: Sequence[Record]) -> str:
-    """Name records in a sentence, the first few of them: the id and the beginning of the text of each."""
-    first = (
-        f"'{quotable(record.id)}' (\"{quotable(' '.join(_first_text(record).split()))}\")" for record in records[:SHOWN]
-    )
+    """Name records in a sentence, the first few of them."""
     more = f" and {len(records) - SHOWN} more" if len(records) > SHOWN else ""
-    return ", ".join(first) + more
+    return ", ".join(map(_named, records[:SHOWN])) + more
+
+
+def _named(record: Record) -> str:
+    """Name a record by its id, and by how it begins if it is a text."""
+    begins = f' ("{quotable(" ".join(_first_text(record).split()))}")' if record.example.kind == Text.kind else ""
+    return f"'{quotable(record.id)}'{begins}"
 
 
 def _first_text(record: Record) -> str:

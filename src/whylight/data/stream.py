@@ -26,7 +26,7 @@ from whylight.data._seen import Seen
 from whylight.data._tables import ENDINGS, LINES
 from whylight.data.dataset import Dataset, Record, relabelled_record
 from whylight.data.files import SPLIT_FILES, files_of_split, table_of
-from whylight.data.load import ALIASES, BOUNDS, dataset, label_map, reading_rules, which_corpus
+from whylight.data.load import ALIASES, BOUNDS, dataset, has_setting, label_map, reading_rules, which_corpus
 
 ADDRESS = "://"
 PATTERN = "*?["
@@ -138,6 +138,12 @@ def stream(
 def streamed(spec: str) -> bool:
     """Say whether data is a file of one's own, or several, which is read as it is worked on."""
     return _is_files(spec)
+
+
+def needs_no_labels(data: str | Path | Dataset) -> dict[str, Any]:
+    """Return the settings by which texts without a label are read, where the data has such a setting."""
+    has = not isinstance(data, Dataset) and (streamed(str(data)) or has_setting(str(data), "unlabelled"))
+    return {"unlabelled": True} if has else {}
 
 
 def _is_pattern(spec: str) -> bool:

@@ -152,7 +152,11 @@ class Asked:
     def numbers_of(self, game: SoftGame) -> Numbers:
         """Return what is minimised in a game."""
         known = {name: value for name, value in self.given.items() if value is not None}
-        return Numbers(**{**asdict(PRESETS[self.preset_of(game)]), **known})
+        on_a_grid = grid_of(game.positions) is not None
+        if known.get("neighbours") and not on_a_grid:
+            raise SettingError("the setting 'neighbours' is for features on a grid, as pixels and patches are.")
+        preset = asdict(PRESETS[self.preset_of(game)])
+        return Numbers(**{**preset, "neighbours": preset["neighbours"] * on_a_grid, **known})
 
     def backgrounds_of(self, game: SoftGame) -> tuple[Baseline, ...]:
         """Return the backgrounds that a game is played over."""
@@ -182,8 +186,6 @@ class Mask:
         self._asked = asked
         inputs = game.view.inputs
         self._pull, self._grid = Pull(game.positions, inputs), grid_of(game.positions)
-        if self.numbers.neighbours and self._grid is None:
-            raise SettingError("the setting 'neighbours' is for features on a grid, as pixels and patches are.")
         self._weight = inputs.new_full((game.n_features,), self.numbers.weight).requires_grad_()
         self.sigma = inputs.new_full((game.n_features,), self.numbers.sigma).requires_grad_()
         self._optimiser = torch.optim.Adam([self._weight, self.sigma], lr=asked.rate * asked.pace)

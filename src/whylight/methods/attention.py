@@ -24,7 +24,7 @@ from whylight.views.trace import TraceView
     class_specific=False,
 )
 def attention(trace: TraceView, *, layer: int | None = None) -> Floats:
-    """Score each word by the attention that the head pays to it."""
+    """Score each feature by the attention that the head pays to it."""
     if layer is None:
         return trace.to_features(trace.shares @ trace.rows)
     return trace.to_features(follow(up_to(trace.layers(), layer)[-1:], trace.start))

@@ -20,10 +20,10 @@ from whylight.views.trace import TraceView
     cite="abnar2020",
     signed=False,
     cost="1 forward",
-    good_for="seeing which words reach the head through all layers",
+    good_for="seeing what reaches the head through all layers",
     class_specific=False,
 )
 def attention_rollout(trace: TraceView, *, layer: int | None = None) -> Floats:
-    """Score each word by how much attention reaches it through all layers."""
+    """Score each feature by how much attention reaches it through all layers."""
     layers = [with_residual(one) for one in up_to(trace.layers(), layer)]
     return trace.to_features(follow(layers, trace.start))

@@ -18,5 +18,5 @@ from whylight.views.trace import TraceView
     good_for="attention that matters to the label, in one pass",
 )
 def attgrad(trace: TraceView) -> Floats:
-    """Score each word by its attention and by how much that attention matters to the score."""
+    """Score each feature by its attention and by how much that attention matters to the score."""
     return trace.to_features(trace.shares @ (trace.rows * trace.row_gradient().abs()))

@@ -34,7 +34,7 @@ def gradient_shap(
     pooling: Pooling = "sum",
     seed: int = 0,
 ) -> Scores:
-    """Average gradients at random points between nothing and the text."""
+    """Average gradients at random points between nothing and the input."""
     if samples < 1:
         raise SettingError(f"the setting 'samples' must be at least 1, not {samples}.")
     if noise < 0:

@@ -16,9 +16,9 @@ from whylight.views.positions import Pooling
     cite="shrikumar2017",
     signed=True,
     cost="1 forward, 1 backward",
-    good_for="a quick look at many texts, with signs",
+    good_for="a quick look at many inputs, with signs",
     aliases=("ixg",),
 )
 def input_x_gradient(view: GradientView, *, pooling: Pooling = "sum") -> Scores:
-    """Score each word by its embedding times the gradient there."""
+    """Score each feature by its value (a word's embedding) times the gradient there."""
     return view.pooled(view.inputs * view.gradient(), pooling)

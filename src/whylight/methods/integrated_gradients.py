@@ -31,7 +31,7 @@ from whylight.views.positions import Pooling
 def integrated_gradients(
     view: GradientView, *, steps: int = 50, baseline: Baseline = "auto", pooling: Pooling = "sum"
 ) -> Scores:
-    """Collect gradients on the straight way from nothing to the text."""
+    """Collect gradients on the straight way from nothing to the input."""
     start = view.baseline(baseline)
     way = view.inputs - start
     nodes, weights = gauss_legendre(steps, way)

@@ -50,12 +50,12 @@ PAIRS_A_FEATURE = 2
     cite="lundberg2017",
     signed=True,
     cost="≤ 502 forward, or 4 n + 2 where that is more",
-    good_for="any model; words that act together, shared out fairly",
+    good_for="any model; features that act together, shared out fairly",
     aliases=("shap",),
     complete=True,
 )
 def kernel_shap(game: Game, *, samples: int | None = None, pool: int | None = None, seed: int = 0) -> Scores:
-    """Estimate Shapley values by regression on the scores of pairs of texts without some words, none twice."""
+    """Estimate Shapley values by regression on the scores of pairs without some features, none twice."""
     notes: tuple[str, ...] = ()
     if samples is None:
         samples = max(SAMPLES, SAMPLES_A_FEATURE * game.n_features)

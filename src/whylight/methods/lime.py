@@ -39,7 +39,7 @@ LEAST_SHARE, MOST_SHARE = 0.05, 0.13
     cite="ribeiro2016",
     signed=True,
     cost="≤ 501 forward",
-    good_for="any model, with a number of calls that does not grow with the text",
+    good_for="any model, with a number of calls that does not grow with the input",
 )
 def lime(
     game: Game,
@@ -50,7 +50,7 @@ def lime(
     pool: int | None = None,
     seed: int = 0,
 ) -> Scores:
-    """Fit a linear model to the scores of texts with random words removed."""
+    """Fit a linear model to the scores of inputs with random features removed."""
     if samples < 1:
         raise SettingError(f"the setting 'samples' must be at least 1, not {samples}.")
     if alpha <= 0:

@@ -15,8 +15,8 @@ from whylight.views.positions import Pooling
     cite="simonyan2014",
     signed=False,
     cost="1 forward, 1 backward",
-    good_for="seeing which words the model is sensitive to, in one pass",
+    good_for="seeing what the model is sensitive to, in one pass",
 )
 def saliency(view: GradientView, *, pooling: Pooling = "l2") -> Scores:
-    """Score each word by the norm of the gradient at its embedding."""
+    """Score each feature by the norm of the gradient there (of a word, at its embedding)."""
     return view.pooled(view.gradient(), pooling)

@@ -18,7 +18,7 @@ from whylight.views.game import Game
     cite="castro2009",
     signed=True,
     cost="≤ 25 (n - 1) + 2 forward",
-    good_for="any model; short texts whose words act together",
+    good_for="any model; short inputs whose features act together",
     complete=True,
 )
 def shapley_sampling(game: Game, *, permutations: int = 25, seed: int = 0) -> Scores:

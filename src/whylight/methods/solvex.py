@@ -34,7 +34,7 @@ SIDES: dict[Objective, tuple[int, int]] = {"comp_suff": (1, -1), "comp": (0, -1)
     cite="zhou2023",
     signed=True,
     cost="≤ 50 n (n + 1) forward, and ≤ 100,000",
-    good_for="the order of words that deletion metrics like best, as a bound for other methods",
+    good_for="the order of features that deletion metrics like best, as a bound for other methods",
     scores=("probability", *(one for one in SCORE_SPACES if one != "probability")),
 )
 def solvex(game: Game, *, objective: Objective = "comp_suff", beam: int = 50, max_evaluations: int = 100_000) -> Scores:

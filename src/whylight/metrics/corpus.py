@@ -29,7 +29,7 @@ PUBLISHED_THRESHOLDS = np.linspace(0.0, 1.0, 101)
 def micro_precision(
     corpus: MarkedCorpus, *, boundary: float | None = None, scale: Scale = "sum", sign: Sign = "positive"
 ) -> Floats:
-    """Measure which share of the features at the boundary is gold, over all words together.
+    """Measure which share of the features at the boundary is gold, over all features together.
 
     0 if nothing reaches the boundary. Higher is better.
     Reference: Edin et al. 2024. Cost: none.
@@ -42,7 +42,7 @@ def micro_precision(
 def micro_recall(
     corpus: MarkedCorpus, *, boundary: float | None = None, scale: Scale = "sum", sign: Sign = "positive"
 ) -> Floats:
-    """Measure which share of the gold features reaches the boundary, over all words together.
+    """Measure which share of the gold features reaches the boundary, over all features together.
 
     Higher is better.
     Reference: Edin et al. 2024. Cost: none.
@@ -55,7 +55,7 @@ def micro_recall(
 def micro_f1(
     corpus: MarkedCorpus, *, boundary: float | None = None, scale: Scale = "sum", sign: Sign = "positive"
 ) -> Floats:
-    """Measure how far the features at the boundary are the gold ones, over all words together.
+    """Measure how far the features at the boundary are the gold ones, over all features together.
 
         f1 = 2 hits / (chosen + gold)
 
@@ -68,7 +68,7 @@ def micro_f1(
 
 @metric(cite="barkan2024", higher_is_better=True)
 def micro_f1_at_k(corpus: MarkedCorpus, *, k: int | Literal["rationale"] = 25, sign: Sign = "positive") -> Floats:
-    """Measure how far the k highest features of each pair are the gold ones, over all words together.
+    """Measure how far the k highest features of each pair are the gold ones, over all features together.
 
         f1@k = 2 hits / (chosen + gold)
 
@@ -103,7 +103,7 @@ def f1_of_means(
 def corpus_auprc(
     corpus: MarkedCorpus, *, published: bool = False, scale: Scale = "sum", sign: Sign = "positive"
 ) -> Floats:
-    """Measure the area under the precision-recall curve of all words together.
+    """Measure the area under the precision-recall curve of all features together.
 
     The curve has a point at every distinct score; it is integrated by trapezoids over recall, from recall 0 and
     precision 1 on: scikit-learn's `precision_recall_curve` and `auc`. `published=True` is Edin et al. 2024's curve:
@@ -120,7 +120,7 @@ def corpus_auprc(
 
 @metric(cite="edin2024", higher_is_better=True)
 def corpus_average_precision(corpus: MarkedCorpus, *, scale: Scale = "sum", sign: Sign = "positive") -> Floats:
-    """Measure the average precision of all words together.
+    """Measure the average precision of all features together.
 
         ap = sum over thresholds of (recall - previous recall) * precision
 

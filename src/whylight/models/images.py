@@ -20,19 +20,19 @@ from whylight.core.arrays import Bools, Floats
 from whylight.core.encoded import IMAGE_UNITS, Encoded, Long, Unit
 from whylight.core.errors import ModelError
 from whylight.core.identity import digest
-from whylight.core.image import CHANNELS, Division, Image
+from whylight.core.image import CHANNELS, Image
 from whylight.core.labels import Labels, ScoreSpace
 from whylight.models import anatomy, heads, image_trial, rules
 from whylight.models.activations import last_maps
 from whylight.models.batching import Engine
 from whylight.models.contents import weights_contents
+from whylight.models.divisions import division_of, grid_of_patches
 from whylight.models.excitation import excitation
 from whylight.models.frozen import frozen
 from whylight.models.image_tracing import image_trace
 from whylight.models.leaves import leaf_biases
 from whylight.models.outcomes import outcomes_of
 from whylight.models.preparation import PROBE, Preparation
-from whylight.models.superpixels import superpixels
 from whylight.models.trial import outcome
 from whylight.models.unchanged import unchanged
 from whylight.perturb.backgrounds import PLAIN
@@ -51,8 +51,6 @@ from whylight.views.soft import SoftGame, SoftPicture, soft_game_of
 from whylight.views.trace import TraceView
 from whylight.views.view import View
 
-PATCHES = 14
-"""Patches on a side, at most: as many as a vision transformer with patches of 16 pixels has at 224."""
 PIXELS_AT_ONCE = 8 * 224 * 224
 SAME = 1e-3
 """How far answers to a picture that was rounded to bytes may lie from the model's own, beside a logit of 1."""
@@ -102,7 +100,7 @@ class ImageClassifier:
     def encode(self, example: Image, *, unit: Unit, long: Long) -> Encoded:  # noqa: ARG002  a picture is never long
         """Cut a picture down to what the model sees, and that into features."""
         seen = self.preparation.seen(example)
-        divided = replace(seen, division=_division(seen, unit))
+        divided = replace(seen, division=division_of(seen, unit))
         window = PixelWindow(self.preparation.frame(divided), divided.labels, self.preparation.colours.mean)
         notes = self._rounding(example, seen)
         return Encoded(divided, unit, divided.own_places or (), (window,), notes)
@@ -126,7 +124,7 @@ class ImageClassifier:
         if encoded.unit != "pixel":
             return own
         seen = _picture(encoded)
-        patches = _grid(seen).labels(seen.height, seen.width).ravel()
+        patches = grid_of_patches(seen).labels(seen.height, seen.width).ravel()
         return GroupedGame(own, group=patches, n_targets=own.n_targets, meter=request.meter)
 
     def soft_game(self, encoded: Encoded, request: Request) -> SoftGame:
@@ -224,6 +222,10 @@ class ImageClassifier:
 
         return ActivationView(lambda: found()[1:], labels=window.labels, layer=lambda: found()[0])
 
+    def with_model(self, model: Any, *, identity: str) -> "ImageClassifier":  # noqa: ANN401
+        """Return the same classifier on another model of the same shape."""
+        return ImageClassifier(model, self.preparation, labels=self.labels, identity=identity)
+
     @property
     def device(self) -> torch.device:
         """Where the network is."""
@@ -288,14 +290,3 @@ def _window(encoded: Encoded) -> PixelWindow:
     if not isinstance(window, PixelWindow):
         raise TypeError("a classifier of pictures reads pixels")
     return window
-
-
-def _division(seen: Image, unit: Unit) -> Division:
-    if unit == "pixel":
-        return Division(seen.height, seen.width)
-    return _grid(seen) if unit == "patch" else Division.into_regions(superpixels(seen.array))
-
-
-def _grid(seen: Image) -> Division:
-    """Return the grid of patches, which are squares if the picture is one."""
-    return Division(min(PATCHES, seen.height), min(PATCHES, seen.width))

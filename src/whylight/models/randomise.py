@@ -131,7 +131,7 @@ def check_seed(seed: int) -> None:
 
 
 def _with_weights(classifier: Classifier) -> OnModel:
-    if not isinstance(classifier, OnModel):
+    if not isinstance(classifier, OnModel) or not isinstance(classifier.model, PreTrainedModel):
         raise IncompatibleError(
             f"{classifier.kind} has no weights that could be randomised; load a Hugging Face classifier."
         )

@@ -6,9 +6,10 @@ from itertools import accumulate
 from rich.text import Text
 
 from whylight.core.explanation import Explanation
+from whylight.core.inputs import common_noun
 from whylight.core.printable import one_line
 from whylight.report.cards import Card, Section, cards
-from whylight.report.renderers import common_noun, renderer_of
+from whylight.report.renderers import renderer_of
 from whylight.report.rows import AnswerRow
 from whylight.report.sheets import MOST_LINES, count_of, plain_console, printed
 from whylight.report.terminal import card_heading, row_heading, word_entry, word_lists
@@ -45,7 +46,7 @@ def list_heading(explanations: Sequence[Explanation]) -> str:
     inputs = len({one.example for one in explanations})
     methods = list(dict.fromkeys(one.provenance.method for one in explanations))
     named = ", ".join(methods[:NAMED]) + (f" and {len(methods) - NAMED} more" if len(methods) > NAMED else "")
-    of = f" of {inputs:,} {noun.one if inputs == 1 else noun.many} by {named}" if explanations else ""
+    of = f" of {noun.count(inputs)} by {named}" if explanations else ""
     return f"{count_of(len(explanations), 'explanation')}{of}"
 
 

@@ -9,10 +9,11 @@ from markupsafe import Markup
 from whylight.core.evidence import SPANS, check_evidence
 from whylight.core.explanation import Explanation
 from whylight.core.identity import digest
+from whylight.core.inputs import Noun, noun_of
 from whylight.report.drawn import asked_targets, drawn_targets, left_out
 from whylight.report.label_index import LabelIndex, label_index, whole_input
 from whylight.report.numbers import Decision, answered, decided
-from whylight.report.renderers import Manner, Noun, renderer_of
+from whylight.report.renderers import Manner, renderer_of
 from whylight.report.rows import AnswerRow, answer_row
 from whylight.report.stacks import pictures, stacked
 
@@ -99,7 +100,7 @@ def _card(group: list[Explanation], evidence: int) -> Card:
     prediction, sections = first.prediction, _sections(group, captions, once=once)
     described = {target.index: target.description or "" for target in asked_targets(group)}
     return Card(
-        noun=renderer_of(first.example.kind).noun,
+        noun=noun_of(first.example.kind),
         model=first.provenance.model,
         label=prediction.label,
         description=described.get(prediction.index, ""),

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.evidence import evidence
+from whylight.core.inputs import noun_of
 from whylight.core.text import Span, text_of
 from whylight.report.marked import MARKED_FORMS, Marked, beside, opened
 from whylight.store import files, runs
@@ -74,7 +75,10 @@ def export(folder: Path | str, out: Path | str, *, form: str, method: str | None
 
 def _text_row(row: Row) -> Row:
     if row["kind"] != "text":
-        raise InputError(f"exports have characters, and the run is of the kind '{row['kind']}'.")
+        raise InputError(
+            f"an export holds characters of texts, and the run is of {noun_of(row['kind']).many}; "
+            "`whylight query` reads it."
+        )
     return row
 
 

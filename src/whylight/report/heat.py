@@ -5,7 +5,9 @@ pixels are far stronger than their surroundings in maps of gradients, so that fu
 of what is scored, and strength is shown by transparency: what counts for nothing shows the picture alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,15 +81,20 @@ def _smooth(field: Floats, explanation: Explanation) -> Floats:
     return np.asarray(gaussian_filter(field, SMOOTHING * min(field.shape), mode="nearest"))
 
 
+def parts_of(explanation: Explanation, target: Target) -> tuple[Sequence[Box], Floats]:
+    """Return the parts of a picture that lists name, with their scores: features, or of pixels cells of a grid."""
+    if len(explanation.places) <= MOST_REGIONS:
+        return explanation.places, explanation.row(target)
+    picture = image_of(explanation.example)
+    grid = Division(min(CELLS, picture.height), min(CELLS, picture.width))
+    labels = grid.labels(picture.height, picture.width)
+    scores = np.asarray(np.bincount(labels.ravel(), field_of(explanation, target).ravel()), dtype=np.float64)
+    return Image(picture.pixels, picture.height, picture.width, division=grid).own_places or (), scores
+
+
 def regions_of(explanation: Explanation, target: Target, *, count: int = REGIONS) -> list[Region]:
-    """Return the regions that speak most for a label, or count most, strongest first: of pixels, cells of a grid."""
-    picture, scores = image_of(explanation.example), explanation.row(target)
-    places = explanation.places
-    if len(places) > MOST_REGIONS:
-        grid = Division(min(CELLS, picture.height), min(CELLS, picture.width))
-        labels = grid.labels(picture.height, picture.width)
-        scores = np.asarray(np.bincount(labels.ravel(), field_of(explanation, target).ravel()), dtype=np.float64)
-        places = Image(picture.pixels, picture.height, picture.width, division=grid).own_places or ()
+    """Return the regions that speak most for a label, or count most, strongest first."""
+    places, scores = parts_of(explanation, target)
     order = np.argsort(-(scores if explanation.provenance.signed else np.abs(scores)), kind="stable")
     chosen = [int(i) for i in order[:count] if scores[i] > 0 or not explanation.provenance.signed]
     return [Region(places[i], float(scores[i]), rank) for rank, i in enumerate(chosen, start=1) if abs(scores[i]) > 0]
@@ -107,15 +114,22 @@ def grey_of(picture: Image) -> NDArray[np.uint8]:
     return np.repeat(np.asarray(np.round(grey), dtype=np.uint8)[..., None], 3, axis=2)
 
 
-def shrunk(pixels: NDArray[np.uint8], *, columns: int) -> NDArray[np.uint8]:
-    """Return a picture of so many columns, each the mean of what it stands for; the number of rows is even."""
-    height, width, _ = pixels.shape
+def strengths_of(explanation: Explanation, target: Target, *, columns: int) -> Floats:
+    """Return how strongly parts of a small copy of a picture are coloured, `[rows, columns]`; below 0 it is against."""
+    field, heat = _smooth(field_of(explanation, target), explanation), heat_of(explanation, target)
+    signs = np.sign(field) if explanation.provenance.signed else np.ones(field.shape)
+    return shrunk((signs * heat[..., 3] / OPAQUE)[..., None], columns=columns)[..., 0]
+
+
+def shrunk(values: NDArray[Any], *, columns: int) -> Floats:
+    """Return means of values `[height, width, channels]` in so many columns; the number of rows is even."""
+    height, width, channels = values.shape
     columns = min(columns, width)
     rows = max(HALF, min(height, round(height * columns / width)) // HALF * HALF)
     labels = Division(min(rows, height), columns).labels(height, width).ravel()
     sizes = np.bincount(labels)
-    sums = np.stack([np.bincount(labels, pixels[..., channel].ravel()) for channel in range(3)], axis=1)
-    return np.asarray(np.round(sums / sizes[:, None]), dtype=np.uint8).reshape(-1, columns, 3)
+    sums = np.stack([np.bincount(labels, values[..., channel].ravel()) for channel in range(channels)], axis=1)
+    return np.asarray(sums / sizes[:, None]).reshape(-1, columns, channels)
 
 
 def _colour(palette: Palette) -> tuple[int, int, int]:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from whylight.core.evidence import SPANS
 from whylight.core.explanation import Explanation
+from whylight.core.inputs import common_noun
 from whylight.report.cards import Card, cards
-from whylight.report.renderers import common_noun, styles_of
+from whylight.report.renderers import styles_of
 from whylight.report.templating import environment
 from whylight.store import files
 

@@ -3,15 +3,18 @@
 Of very many features, the strongest are listed, and a sentence counts the others; all scores are in the JSON.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
 from rich.text import Text
 
+from whylight.core.arrays import Floats
 from whylight.core.explanation import Explanation
 from whylight.core.inputs import named_numbers
+from whylight.core.labels import Target
 from whylight.core.printable import one_line
 from whylight.report.colours import steps, terminal_style
 from whylight.report.numbers import exact_score, shown_score
@@ -78,6 +81,11 @@ def lines(row: "AnswerRow", _manner: "Manner", _width: int) -> list[Text]:
         line = Text(f"{one.shown:>{room}}  ").append(one_line(one.text), style=shade)
         made.append(line.append(f"  {one.where}", style="dim"))
     return [*made, Text(more, style="dim")] if more else made
+
+
+def listed(explanation: Explanation, target: Target) -> tuple[Sequence[Any], Floats]:
+    """Return the features, and a score of each."""
+    return explanation.places, explanation.row(target)
 
 
 def above(_explanation: Explanation, _manner: "Manner") -> list[Text]:

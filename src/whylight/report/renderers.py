@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 from rich.text import Text
 
+from whylight.core.arrays import Floats
 from whylight.core.errors import SettingError
 from whylight.core.evidence import SPANS, speaks
 from whylight.core.explanation import Explanation
@@ -25,21 +26,8 @@ if TYPE_CHECKING:
     from whylight.report.rows import AnswerRow
 
 KINDS = "whylight.report.kinds"
-
-
-@dataclass(frozen=True, slots=True)
-class Noun:
-    """What inputs of a kind and their features are called, one and several."""
-
-    one: str = "input"
-    many: str = "inputs"
-    feature: str = "feature"
-    features: str = "features"
-
-    @property
-    def heading(self) -> str:
-        """One input, at the beginning of a line."""
-        return self.one[:1].upper() + self.one[1:]
+Listed = tuple[Sequence[Any], Floats]
+"""Places, and a score of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +41,7 @@ class Manner:
         folded: Whether a reader sees the evidence alone at first: an input that is long, once per row, would bury it.
         once: Whether the input stands above all of its rows, so that they need not show it.
         anchor: What names on the page begin with, so that rows and the one copy of the input can point at each other.
+        coloured: Whether there are colours; a terminal may have none.
     """
 
     evidence: int
@@ -61,6 +50,7 @@ class Manner:
     folded: bool
     once: bool = False
     anchor: str = ""
+    coloured: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +58,13 @@ class Renderer:
     """How inputs of a kind are drawn.
 
     Attributes:
-        noun: What they are called.
         length: How much there is to read in one, in words or the like.
         html: One row of scores on a page, below its heading.
         tile: The same in the report of a run, where the rows of all methods stand together; it is told whether the
             input is small enough for rows below each other.
         style: CSS that its HTML needs, once per page; it may use the names and colours of `style.css`.
         lines: The same in a terminal, with its width; lines that are longer are wrapped.
+        listed: What is named in lists of the strongest, where features are too small to be: places and their scores.
         above: The input without scores in a terminal, once for several labels, as far as its manner needs that; nothing
             where every row shows it.
         brief: The input alone on one line, to be known by.
@@ -84,12 +74,12 @@ class Renderer:
         evidence: The evidence for a target as JSON, with the most that is wanted; without it, there is no such thing.
     """
 
-    noun: Noun = Noun()
     length: Callable[[Explanation], int] = plain.length
     html: Callable[["AnswerRow", Manner], str] = plain.html
     tile: Callable[["AnswerRow", bool], str] = plain.tile
     style: str = plain.STYLE
     lines: Callable[["AnswerRow", Manner, int], Sequence[Text]] = plain.lines
+    listed: Callable[[Explanation, Target], Listed] = plain.listed
     above: Callable[[Explanation, Manner], Sequence[Text]] = plain.above
     brief: Callable[[Explanation], str] = plain.brief
     whole: Callable[[Sequence[tuple[int, "AnswerRow"]], Manner], str] | None = None
@@ -111,12 +101,6 @@ def renderer_of(kind: str) -> Renderer:
     """Return how inputs of a kind are drawn: plainly, where nobody says."""
     load_plugins(KINDS)
     return _RENDERERS.get(kind, PLAIN)
-
-
-def common_noun(kinds: Iterable[str]) -> Noun:
-    """Return what inputs are called together."""
-    nouns = {renderer_of(kind).noun for kind in set(kinds)}
-    return nouns.pop() if len(nouns) == 1 else PLAIN.noun
 
 
 def styles_of(kinds: Iterable[str]) -> list[Markup]:

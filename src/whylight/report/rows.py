@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 from rich.text import Text
 
+from whylight.core.arrays import Floats
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.report.numbers import answered, shown_score
@@ -77,7 +79,8 @@ class AnswerRow:
 
 def answer_row(explanation: Explanation, target: Target, *, caption: str = "", stacked: bool = False) -> AnswerRow:
     """Return what an explanation says of a target."""
-    receipt, scores = explanation.provenance, explanation.row(target)
+    receipt = explanation.provenance
+    places, scores = renderer_of(explanation.example.kind).listed(explanation, target)
     order = np.argsort(-(scores if receipt.signed else np.abs(scores)), kind="stable")
     least = _NEGLIGIBLE * float(np.abs(scores).max(initial=0.0))
     listed = [int(i) for i in order if abs(scores[i]) > least]
@@ -91,18 +94,19 @@ def answer_row(explanation: Explanation, target: Target, *, caption: str = "", s
         probability=answered(explanation.prediction, target.index),
         signed=receipt.signed,
         same=not receipt.class_specific,
-        strongest=_strongest_words(explanation, target, positive),
-        against=_strongest_words(explanation, target, negative),
+        strongest=_strongest_words(explanation, positive, places, scores),
+        against=_strongest_words(explanation, negative, places, scores),
         stacked=stacked,
     )
 
 
-def _strongest_words(explanation: Explanation, target: Target, order: list[int]) -> tuple[Word, ...]:
-    scores = explanation.row(target)
+def _strongest_words(
+    explanation: Explanation, order: list[int], places: Sequence[Any], scores: Floats
+) -> tuple[Word, ...]:
     peak, signed = float(np.abs(scores).max(initial=0.0)), explanation.provenance.signed
     words = []
     for i in order[:STRONGEST]:
-        score, text = float(scores[i]), " ".join(explanation.example.show(explanation.places[i]).split())
+        score, text = float(scores[i]), " ".join(explanation.example.show(places[i]).split())
         shown = shown_score(score, peak=peak, signed=signed)
         words.append(Word(text, score, shown, max(1, round(100 * abs(score) / peak))))
     return tuple(words)

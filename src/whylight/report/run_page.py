@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from whylight.core.inputs import Noun, common_noun
 from whylight.core.rationale import Rationale
 from whylight.report.charts import Point, Scatter, duration_label, scatter
-from whylight.report.renderers import Noun, common_noun, styles_of
+from whylight.report.renderers import styles_of
 from whylight.report.run_curves import curve_panels
 from whylight.report.run_examples import best_and_worst
 from whylight.report.run_layers import MethodLayers, depths, layers_of, named_once
@@ -148,10 +149,7 @@ def _method_receipts(run: Run, noun: Noun) -> list[RunReceipt]:
     for method in run.methods:
         facts = _settings_once((method, text) for text in settings[method])
         facts += [(name, ", ".join(used[method, column])) for name, column in names.items()]
-        facts += [
-            (f"note on {len(of):,} {noun.one if len(of) == 1 else noun.many}", note)
-            for note, of in notes[method].items()
-        ]
+        facts += [(f"note on {noun.count(len(of))}", note) for note, of in notes[method].items()]
         receipts.append(RunReceipt(method, "what people marked" if method == "human" else "", facts))
     return receipts
 

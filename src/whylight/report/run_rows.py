@@ -75,7 +75,7 @@ def read_run(folder: Path) -> Run:
     if stored.about is None:
         raise InputError(f"'{folder}' holds no run: there is no {runs.MANIFEST} in it.")
     if not stored.explanations:
-        raise InputError(f"the run in '{folder}' has no finished text yet; let `whylight evaluate` go on first.")
+        raise InputError(f"the run in '{folder}' has nothing that is finished yet; let `whylight evaluate` go on.")
     if stored.about.asked is None:
         raise InputError(f"'{folder}' does not say what was asked; it is not of `whylight evaluate`.")
     return _run_from(stored.about, stored.about.asked, stored)
@@ -88,7 +88,7 @@ def run_of(found: Evaluation) -> Run:
         InputError: There is nothing in it.
     """
     if not found.explanations:
-        raise InputError("the evaluation explains no text; there is nothing to show of it.")
+        raise InputError("the evaluation explains nothing; there is nothing to show of it.")
     name = str(found.explanations[0]["run"])
     about = About(name, None, found.rows_run, found.seconds, found.peak_megabytes)
     return _run_from(about, dict(found.asked), found)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from whylight.core.inputs import INPUTS, Noun
 from whylight.report.layout import Column
 from whylight.report.sheets import Bounded, Grid, Sheet, SheetBlock, count_of, with_interval
 from whylight.run.compare import CLEAR, FEWEST_TEXTS, Comparison
@@ -16,10 +17,10 @@ COSTS = ("seconds", "forward", "backward")
 THOUSAND = 1024
 MOST_ROWS = 50_000
 """Scores of a run that a glance at it makes a table of: more take longer than a glance."""
-UNITS = "Means over texts with 95 % bootstrap intervals; ↑ higher is better, ↓ lower; cost per text."
+UNITS = "Means over {many} with 95 % bootstrap intervals; ↑ higher is better, ↓ lower; cost per {one}."
 PAIRED = (
-    "Paired over texts: bootstrap interval, permutation test; wins = share of texts it is better on.",
-    f"Verdict: clear where the interval leaves out 0 and p < {CLEAR}, on {FEWEST_TEXTS} texts or more.",
+    "Paired over {many}: bootstrap interval, permutation test; wins = share of {many} it is better on.",
+    f"Verdict: clear where the interval leaves out 0 and p < {CLEAR}, on {FEWEST_TEXTS} {{many}} or more.",
 )
 Cells = Mapping[str, Mapping[str, str | Bounded]]
 """By row, then by column."""
@@ -40,20 +41,21 @@ def summary_grid(summary: Summary, *, title: str = "", costs: bool = True) -> Gr
 def summary_sheet(summary: Summary) -> Sheet:
     """Return one table of a run."""
     texts = max((cell.texts for line in summary.lines for cell in line.cells.values()), default=0)
-    title = f"Summary: {count_of(len(summary.lines), 'method')}, {count_of(texts, 'text')}"
-    return Sheet(title, (summary_grid(summary),), (UNITS,))
+    title = f"Summary: {count_of(len(summary.lines), 'method')}, {summary.noun.count(texts)}"
+    return Sheet(title, (summary_grid(summary),), (_said(UNITS, summary.noun),))
 
 
 def evaluation_sheet(found: Evaluation, *, title: str, by_outcome: bool = False) -> Sheet:
     """Return all tables of a run, and what it cost."""
-    blocks: list[SheetBlock] = [summary_grid(found.summary)]
+    summary, corpus = found.summary, found.corpus
+    blocks: list[SheetBlock] = [summary_grid(summary)]
     for name, kind in (("right predictions", True), ("wrong predictions", False)) if by_outcome else ():
         subset = found.subset(correct=kind)
         blocks += [] if subset is None else [summary_grid(subset, title=f"{title}: {name}")]
     blocks += _target_sentences(found)
-    corpus = found.corpus
-    blocks += [] if corpus is None else [summary_grid(corpus, title="All words together", costs=False)]
-    return Sheet(title, tuple(blocks), (UNITS, _run_cost(found)))
+    together = f"All {summary.noun.features} together"
+    blocks += [] if corpus is None else [summary_grid(corpus, title=together, costs=False)]
+    return Sheet(title, tuple(blocks), (_said(UNITS, summary.noun), _run_cost(found)))
 
 
 def evaluation_glance(found: Evaluation) -> Sheet:
@@ -62,7 +64,7 @@ def evaluation_glance(found: Evaluation) -> Sheet:
     known = data if isinstance(data, Mapping) else {}
     name = " ".join(str(known[part]) for part in ("name", "split") if known.get(part))
     model = found.asked.get("model")
-    texts = f": {count_of(int(str(known['texts'])), 'text')}" if known.get("texts") is not None else ""
+    texts = f": {found.noun.count(int(str(known['texts'])))}" if known.get("texts") is not None else ""
     title = "Evaluation" + (f" of {model}" if model else "") + (f" on {name}{texts}" if name else "")
     if len(found.scores) <= MOST_ROWS:
         return evaluation_sheet(found, title=title)
@@ -88,21 +90,32 @@ def several_sheet(found: "Several", *, title: str) -> Sheet:
     )
 
 
-def comparison_sheet(results: Sequence[Comparison], *, title: str, alike: Mapping[str, Cell] | None = None) -> Sheet:
+def comparison_sheet(
+    results: Sequence[Comparison], *, title: str, alike: Mapping[str, Cell] | None = None, noun: Noun = INPUTS
+) -> Sheet:
     """Return how two methods or models differ, metric by metric.
 
     Args:
         results: The differences.
         title: Which two they are.
         alike: How far the explanations of the two agree, by measure.
+        noun: What the inputs are called.
     """
-    names = ("difference", "95 % interval", "p", "wins", "texts", "verdict")
+    names = ("difference", "95 % interval", "p", "wins", noun.many, "verdict")
     heads = (Column("metric", "key"), *map(Column, names))
     agreements = (
-        f"{name}: {cell.mean:.3f} [{cell.low:.3f}, {cell.high:.3f}] over {cell.texts} texts"
+        f"{name}: {cell.mean:.3f} [{cell.low:.3f}, {cell.high:.3f}] over {noun.count(cell.texts)}"
         for name, cell in (alike or {}).items()
     )
-    return Sheet(title, (Grid(heads, tuple(_comparison_row(one) for one in results)), *agreements), PAIRED)
+    return Sheet(
+        title,
+        (Grid(heads, tuple(_comparison_row(one) for one in results)), *agreements),
+        tuple(_said(one, noun) for one in PAIRED),
+    )
+
+
+def _said(sentence: str, noun: Noun) -> str:
+    return sentence.format(one=noun.one, many=noun.many)
 
 
 def _comparison_row(one: Comparison) -> tuple[str, ...]:

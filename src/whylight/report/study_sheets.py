@@ -28,8 +28,8 @@ DIRECTIONS = {"sign_change": "↑", "mean_change": "↑", "spearman": "→0"}
 """Where a method goes that notices the new weights."""
 SANITY = (
     "Explanations of the model beside those of the same model with new weights in all levels down to this one; means "
-    "over texts with 95 % bootstrap intervals. ↑ and →0 say where a method goes that notices; random never looks at "
-    "the model, and so does not change. flips: texts that get another label. Intervals leave out the luck of the "
+    "over {many} with 95 % bootstrap intervals. ↑ and →0 say where a method goes that notices; random never looks at "
+    "the model, and so does not change. flips: {many} that get another label. Intervals leave out the luck of the "
     "draws: compare methods within a level."
 )
 ROAR = (
@@ -46,7 +46,11 @@ def sanity_sheet(found: "SanitySummary", *, title: str) -> Sheet:
     cells = [[with_interval(line.cells.get(name), digits=2) for name in DIRECTIONS] for line in found.lines]
     about = [(line.level, flips[line.level], line.method) for line in found.lines]
     rows = tuple((*first, *own) for first, own in zip(about, cells, strict=True))
-    return Sheet(title, (Grid((*_keys("level", "flips", "method"), *figures), rows, grouped=True),), (SANITY,))
+    return Sheet(
+        title,
+        (Grid((*_keys("level", "flips", "method"), *figures), rows, grouped=True),),
+        (SANITY.format(many=found.noun.many),),
+    )
 
 
 def roar_sheet(found: "Roar", *, title: str) -> Sheet:

@@ -8,12 +8,13 @@ from rich.text import Text
 
 from whylight.core.evidence import SPANS
 from whylight.core.explanation import Explanation
+from whylight.core.inputs import Noun, common_noun
 from whylight.core.printable import one_line
 from whylight.explaining.console import Console
 from whylight.report.cards import SAME, Card, Section, cards
 from whylight.report.colours import STEPS, Palette, shades
 from whylight.report.numbers import Decision
-from whylight.report.renderers import Manner, Noun, common_noun, renderer_of
+from whylight.report.renderers import Manner, renderer_of
 from whylight.report.rows import AnswerRow, Word
 
 LISTED = 48
@@ -29,11 +30,12 @@ def render(explanations: Sequence[Explanation], *, console: Console, evidence: i
         evidence: How many evidence spans are listed for each label and method at most; 0 for none.
     """
     all_cards = cards(explanations, evidence=evidence)
+    coloured = console.color_system is not None and not console.no_color
     for number, card in enumerate(all_cards, start=1):
-        _print_card(card, console, place=f"{number}/{len(all_cards)}  " if len(all_cards) > 1 else "")
+        own = replace(card, manner=replace(card.manner, coloured=coloured))
+        _print_card(own, console, place=f"{number}/{len(all_cards)}  " if len(all_cards) > 1 else "")
     rows = [row for card in all_cards for section in card.sections for row in section.rows]
     if rows:
-        coloured = console.color_system is not None and not console.no_color
         noun = common_noun([row.kind for row in rows])
         _print_line(console, _legend(rows, noun, coloured=coloured))
 

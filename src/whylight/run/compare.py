@@ -101,7 +101,7 @@ def compare_rows(first: Iterable[Row], second: Iterable[Row], *, seed: int = 0) 
             own = np.asarray([left[name][key] for key in shared])
             results.append(_compared(name, own - np.asarray([right[name][key] for key in shared]), seed=seed))
     if not results:
-        raise InputError("the two have no text and metric in common.")
+        raise InputError("the two have no input and metric in common.")
     return results
 
 

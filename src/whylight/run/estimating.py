@@ -21,6 +21,7 @@ from scipy.optimize import nnls
 
 from whylight.core.arrays import Floats
 from whylight.core.estimate import duration
+from whylight.core.inputs import INPUTS, Noun
 from whylight.core.memory import peak_megabytes, told
 from whylight.data.dataset import Record
 from whylight.run.evaluate import identity_of, plan_of
@@ -44,6 +45,7 @@ class Forecast:
         evaluations: Inputs that the model is given.
         megabytes: Memory of one worker.
         workers: How many workers.
+        noun: What the inputs are called.
     """
 
     texts: int
@@ -52,12 +54,13 @@ class Forecast:
     evaluations: int
     megabytes: float
     workers: int
+    noun: Noun = INPUTS
 
     def __str__(self) -> str:
         """Say it in a sentence."""
         each = f"{self.workers} worker" + ("s" if self.workers > 1 else "")
         return (
-            f"{self.texts:,} texts: {duration(self.seconds)} with {each}, {told(self.bytes)} of disk, "
+            f"{self.noun.count(self.texts)}: {duration(self.seconds)} with {each}, {told(self.bytes)} of disk, "
             f"{self.evaluations:,} evaluations, {self.megabytes:,.0f} MB of memory for each worker"
         )
 
@@ -92,6 +95,7 @@ def forecast(opening: Callable[[], Classifier], asked: Asked) -> Forecast:
         round(evaluations * texts),
         peak_megabytes() or 0.0,
         workers,
+        head.noun,
     )
 
 

@@ -213,9 +213,9 @@ def _check_labelled(*several: Dataset) -> None:
             )
         if without:
             raise InputError(
-                f"{len(without)} of {len(data)} texts of '{data.name}' ({data.split}) have no gold label to measure: "
-                f"{named(without)}; leave them out, in Python data.with_labels(), or leave out the target 'gold', and "
-                "the predicted labels are measured."
+                f"{len(without)} of {data.noun.count(len(data))} of '{data.name}' ({data.split}) have no gold label to "
+                f"measure: {named(without)}; leave them out, in Python data.with_labels(), or leave out the target "
+                "'gold', and the predicted labels are measured."
             )
 
 
@@ -268,9 +268,9 @@ def _given_contents(plan: Plan) -> dict[str, str]:
 def _disjoint(tune: Dataset, data: Dataset) -> Dataset:
     if shared := tune.shared_with(data, pairs=False):
         raise InputError(
-            f"{len(shared)} texts are in both the tuning and the evaluated data: {named(shared)}; they must be "
-            "disjoint: leave them out with --drop-duplicates, in Python tune.without(data, pairs=False)."
+            f"{tune.noun.count(len(shared))} are in both the tuning and the evaluated data: {named(shared)}; they must "
+            "be disjoint: leave them out with --drop-duplicates, in Python tune.without(data, pairs=False)."
         )
     if not len(tune):
-        raise InputError(f"no text of '{tune.name}' ({tune.split}) has a rationale to tune a boundary on.")
+        raise InputError(f"no {tune.noun.one} of '{tune.name}' ({tune.split}) has a rationale to tune a boundary on.")
     return tune

@@ -1,11 +1,12 @@
 """What a run gave: its rows, and the tables that are made of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from whylight.core import showing
 from whylight.core.errors import InputError
+from whylight.core.inputs import INPUTS, Noun, noun_of
 from whylight.run.corpus import corpus_summary, measures_of
 from whylight.run.summary import Summary, summarise
 from whylight.store import runs
@@ -52,6 +53,12 @@ class Evaluation:
         return target_of(self.asked)
 
     @property
+    def noun(self) -> Noun:
+        """What the inputs are called."""
+        first = next(iter(self.explanations), None)
+        return INPUTS if first is None else noun_of(first.get("kind", ""))
+
+    @property
     def summary(self) -> Summary:
         """Means over texts, with intervals."""
         return summarise(self.explanations, self.scores)
@@ -59,7 +66,8 @@ class Evaluation:
     @property
     def corpus(self) -> Summary | None:
         """Metrics over all words together, where there are rationales: those asked for, or the usual ones."""
-        return corpus_summary(self.explanations, self.tuning, measures_of(self.asked))
+        found = corpus_summary(self.explanations, self.tuning, measures_of(self.asked))
+        return None if found is None else replace(found, noun=self.noun)
 
     def subset(self, *, correct: bool) -> Summary | None:
         """Return the table of right predictions (true positives) or of wrong ones, if there are any."""

@@ -203,6 +203,6 @@ def _check_metric(spec: Spec, settings: Settings, data: Dataset, *, marked: int,
     if evidence not in (Game, Rationale, None):
         raise SettingError(f"the metric '{spec.name}' needs evidence that a run does not have.")
     if needs_boundary(settings) and not tuned:
-        raise SettingError(f"the metric '{spec.name}' needs a boundary tuned on other texts: pass --tune SPLIT.")
+        raise SettingError(f"the metric '{spec.name}' needs a boundary tuned on other data: pass --tune SPLIT.")
     if of_corpus and asks_for_tuning(spec, settings, texts=marked) and not tuned:
-        raise SettingError(f"the metric '{spec.name}' needs other texts to learn from: pass --tune SPLIT.")
+        raise SettingError(f"the metric '{spec.name}' needs other data to learn from: pass --tune SPLIT.")

@@ -14,9 +14,9 @@ from typing import Any
 
 from whylight.core.errors import InputError, SettingError
 from whylight.core.identity import CALL, Identity
-from whylight.core.inputs import JsonValue
+from whylight.core.inputs import INPUTS, JsonValue, Noun
 from whylight.data.dataset import Dataset, Record, in_order
-from whylight.data.stream import Stream, stream
+from whylight.data.stream import Stream, needs_no_labels, stream
 from whylight.engines.engine import Engine
 from whylight.engines.here import Here
 from whylight.engines.where import Where
@@ -50,6 +50,7 @@ class Ran:
         sha256: A hash of all results, the same for the same question, data and machine.
         left_out: Records that were left out of the data because they cannot be read (`drop_broken`), as sentences; the
             first few, and how many more there are.
+        noun: What the inputs are called.
     """
 
     folder: Path
@@ -62,6 +63,7 @@ class Ran:
     peak_megabytes: float
     sha256: str
     left_out: str = ""
+    noun: Noun = field(default=INPUTS, repr=False)
 
 
 def run_corpus(  # noqa: PLR0913  the public call: every argument but two is optional and named
@@ -121,7 +123,7 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
         baseline=bool(metrics),
     )
     where = Where(engine=engine, workers=workers, address=address)
-    source = data if isinstance(data, Stream) else stream(data, **({} if isinstance(data, Dataset) else UNLABELLED))
+    source = data if isinstance(data, Stream) else stream(data, **needs_no_labels(data))
     asked = Asked(question, source, Path(out), where, retry_failed=retry_failed, shard=shard, progress=progress)
     if isinstance(model, Classifier):
         if where != Where():
@@ -132,9 +134,6 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
     from whylight.models.load import load as loading  # noqa: PLC0415  torch loads only when it is needed
 
     return run_question(partial(loading, model, **(load or {})), asked)
-
-
-UNLABELLED: Mapping[str, Any] = {"unlabelled": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +171,10 @@ def run_question(opening: Callable[[], Classifier], asked: Asked, *, classifier:
         most = _taken_up(asked, identity, plan.columns)
         shards = shards_of(chain(head.records, records), most=most)
         engine = asked.where.workers_of(partial(opened, job)) if classifier is None else here(job, classifier)
-        with shown(asked.data.count() if asked.progress else None, shown=asked.progress) as told:
+        with shown(asked.data.count() if asked.progress else None, head.noun, shown=asked.progress) as told:
             driver = Driver(asked.out, asked.retry_failed, told)
             count = driver.drive(_watched(asked.out, shards), engine, workers=asked.where.workers)
-        return _ended(asked.out, count, reading.left_out)
+        return _ended(asked.out, count, left_out=reading.left_out, noun=head.noun)
 
 
 def here(job: Job, classifier: Classifier) -> Engine:
@@ -243,7 +242,7 @@ def _watched(folder: Path, shards: Iterator[Shard]) -> Iterator[Shard]:
         yield shard
 
 
-def _ended(folder: Path, count: Count, left_out: str) -> Ran:
+def _ended(folder: Path, count: Count, *, left_out: str, noun: Noun) -> Ran:
     """Remove what no commit vouches for, and write that all is done."""
     manifest = runs.manifest_in(folder)
     parts.tidy(folder, parts.each_that_counts(folder, {} if manifest is None else manifest.earlier))
@@ -259,6 +258,7 @@ def _ended(folder: Path, count: Count, left_out: str) -> Ran:
         count.peak_megabytes,
         str(said["sha256"]),
         left_out,
+        noun,
     )
 
 

@@ -1,13 +1,14 @@
 """From rows to one honest table: means over texts with bootstrap intervals, and what each method cost."""
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from whylight.core import showing
 from whylight.core.arrays import Floats
+from whylight.core.inputs import INPUTS, Noun, common_noun
 from whylight.core.registry import METRICS, Spec
 from whylight.store.tables import Row
 
@@ -50,11 +51,13 @@ class Summary:
         metrics: Names of the columns in the order of the run: metrics, with their remover where there are several.
         higher_is_better: Direction of each.
         lines: One per method, in the order of the run.
+        noun: What the inputs are called.
     """
 
     metrics: tuple[str, ...]
     higher_is_better: dict[str, bool]
     lines: tuple[Line, ...]
+    noun: Noun = field(default=INPUTS, compare=False)
 
     __repr__ = showing.as_text
     _repr_html_ = showing.as_html
@@ -97,12 +100,20 @@ def summarise(explanations: Iterable[Row], scores: Iterable[Row], *, seed: int =
         for text, found in own.items():
             by_column[method, names[measure]][text] += found
     metrics = tuple(dict.fromkeys(names.values()))
-    lines = []
-    for method, cost in costs(explanations).items():
+    lines, kinds = [], set[str]()
+    for method, cost in costs(_noted(explanations, kinds)).items():
         means = {name: np.asarray([np.mean(v) for v in by_column[method, name].values()]) for name in metrics}
         cells = {name: interval(own, seed=seed) for name, own in means.items() if len(own)}
         lines.append(Line(method, cells, *cost))
-    return Summary(metrics, {name: bool(metric_of(name).facts["higher_is_better"]) for name in metrics}, tuple(lines))
+    higher = {name: bool(metric_of(name).facts["higher_is_better"]) for name in metrics}
+    return Summary(metrics, higher, tuple(lines), common_noun(kinds))
+
+
+def _noted(explanations: Iterable[Row], kinds: set[str]) -> Iterator[Row]:
+    """Note of what kinds inputs are, while rows go by."""
+    for row in explanations:
+        kinds.add(row.get("kind", ""))
+        yield row
 
 
 def measure_of(row: Row) -> Measure:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, Progress
 
 from whylight.core.estimate import duration
+from whylight.core.inputs import Noun
 from whylight.explaining.console import Console, complain, text_column
 from whylight.run.driving import Count
 
@@ -16,11 +17,12 @@ MINUTE = 60.0
 
 
 @contextmanager
-def shown(total: int | None, *, shown: bool) -> Iterator[Callable[[Count], None]]:
+def shown(total: int | None, noun: Noun, *, shown: bool) -> Iterator[Callable[[Count], None]]:
     """Show how far a run has come, as a bar or as a line every minute.
 
     Args:
-        total: How many texts there are, if that is known.
+        total: How many inputs there are, if that is known.
+        noun: What they are called.
         shown: False keeps the terminal untouched.
     """
     if not shown:
@@ -30,19 +32,19 @@ def shown(total: int | None, *, shown: bool) -> Iterator[Callable[[Count], None]
             BarColumn(), text_column("{task.description}"), console=Console(stderr=True), transient=True
         ) as bar:
             task = bar.add_task("", total=total)
-            yield lambda count: bar.update(task, completed=count.texts, description=told(count, total))
+            yield lambda count: bar.update(task, completed=count.texts, description=told(count, total, noun))
     else:
         last = [time.monotonic()]
 
         def write(count: Count) -> None:
             if time.monotonic() - last[0] >= MINUTE:
                 last[0] = time.monotonic()
-                complain(f"{told(count, total)}.")
+                complain(f"{told(count, total, noun)}.")
 
         yield write
 
 
-def told(count: Count, total: int | None) -> str:
+def told(count: Count, total: int | None, noun: Noun) -> str:
     """Say in a line how far a run has come."""
     of = "" if total is None else f" of {total:,}"
     rate, left = "", ""
@@ -53,7 +55,7 @@ def told(count: Count, total: int | None) -> str:
         left = "" if total is None else f", {duration(max(0, total - count.texts) / count.rate)} left"
     failures = f", {count.failed:,} failed" if count.failed else ""
     deaths = f", {count.deaths:,} workers died" if count.deaths else ""
-    return f"{count.texts:,}{of} texts{rate}{left}{failures}{deaths}"
+    return f"{count.texts:,}{of} {noun.many}{rate}{left}{failures}{deaths}"
 
 
 def paced(rate: float) -> str:

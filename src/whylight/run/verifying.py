@@ -16,6 +16,7 @@ import numpy as np
 
 from whylight.core.errors import InputError, ModelError
 from whylight.core.identity import CALL
+from whylight.core.inputs import INPUTS, Noun, noun_of
 from whylight.data.dataset import Record, record_digest
 from whylight.data.stream import Stream
 from whylight.run.bench import Task
@@ -46,6 +47,7 @@ class Verified:
         same: Rows that are the same to the last bit.
         differing: Rows that differ by more than rounding, or are missing, by what they are of.
         largest: The largest difference of two numbers.
+        noun: What the inputs are called.
     """
 
     texts: int
@@ -53,6 +55,7 @@ class Verified:
     same: int
     differing: tuple[str, ...]
     largest: float
+    noun: Noun = INPUTS
 
 
 def verify(
@@ -84,8 +87,9 @@ def verify(
     if {name: asked["contents"].get(name) for name in known} != dict(known):
         raise ModelError(f"the model '{asked['model']}' is not the one of the run; give that one: --model.")
     records = source.records()
-    plan = plan_of(classifier, head_of(source, records), question_of(asked[CALL]))
-    found = _Found()
+    head = head_of(source, records)
+    plan = plan_of(classifier, head, question_of(asked[CALL]))
+    found = _Found(head.noun)
     manifest = runs.manifest_in(place)
     drawn = _drawn(place, rows, seed)
     for shard in shards_of(source.records(), most=None if manifest is None else manifest.shard):
@@ -144,9 +148,10 @@ def _look(
 
 
 def _check_record(folder: Path, number: int, record: Record, known: Sequence[Commit]) -> None:
-    for one in known:
-        if number in one.numbers and one.records[number - one.numbers.start] != record_digest(record):
-            raise InputError(f"the data has another text at place {number} than '{folder}'; give the data of the run.")
+    for own in known:
+        if number in own.numbers and own.records[number - own.numbers.start] != record_digest(record):
+            one = noun_of(record.example.kind).one
+            raise InputError(f"the data has another {one} at place {number} than '{folder}'; give the data of the run.")
 
 
 def _stored(folder: Path, number: int, known: Sequence[Commit], plan: Plan) -> dict[str, list[Row]]:
@@ -160,7 +165,8 @@ def _stored(folder: Path, number: int, known: Sequence[Commit], plan: Plan) -> d
 class _Found:
     """What comparisons have shown so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, noun: Noun) -> None:
+        self.noun = noun
         self.texts = self.rows = self.same = 0
         self.largest, self.differing = 0.0, list[str]()
 
@@ -171,16 +177,18 @@ class _Found:
             for key in {**theirs, **mine}:
                 self.rows += 1
                 if key not in theirs or key not in mine:
-                    self.differing.append(f"text {number}, {name}: {' '.join(map(str, key))} is missing")
+                    self.differing.append(f"{self.noun.one} {number}, {name}: {' '.join(map(str, key))} is missing")
                     continue
                 gap = max(_gaps(theirs[key], mine[key]), default=0.0)
                 self.largest = max(self.largest, gap)
                 self.same += gap == 0.0
                 if gap > TOLERANCE:
-                    self.differing.append(f"text {number}, {name}: {' '.join(map(str, key))} differs by {gap:.3g}")
+                    self.differing.append(
+                        f"{self.noun.one} {number}, {name}: {' '.join(map(str, key))} differs by {gap:.3g}"
+                    )
 
     def verified(self) -> Verified:
-        return Verified(self.texts, self.rows, self.same, tuple(self.differing), self.largest)
+        return Verified(self.texts, self.rows, self.same, tuple(self.differing), self.largest, self.noun)
 
 
 def _key(row: Row) -> tuple[str, ...]:

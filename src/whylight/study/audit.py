@@ -36,7 +36,7 @@ from whylight.study.removal_damage import removal_damage
 from whylight.study.removal_ranking import candidates_of, removal_ranking
 from whylight.study.remover_agreement import Disagreement, remover_agreement
 from whylight.study.subject import FEWEST_REMOVERS, Subject, open_subject
-from whylight.views.classifier import Classifier
+from whylight.views.classifier import Classifier, require_texts
 
 METHODS_TRIED = ("input_x_gradient", "lime[samples=50]", "lime[samples=200]")
 """Methods besides occlusion, unless others are asked for: one pass there and back, and few and more samples."""
@@ -136,6 +136,7 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
         >>> wl.audit(wl.load(), wl.dataset("reviews.jsonl"), budget=120).save("audit.html")  # doctest: +SKIP
     """
     started = clock()
+    require_texts(classifier.reads, "an audit")
     named = _removers(classifier, removers, settings or {})
     own, others = remover_settings(settings or {}, named)
     tried = _methods(classifier, methods if analyses is None or RANKING in analyses else (), others)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from whylight.core import showing
 from whylight.core.errors import InputError
+from whylight.core.inputs import INPUTS, Noun
 from whylight.explaining.variants import table_name
 from whylight.run.agreement import agreement_of, mean_agreement
 from whylight.run.compare import Comparisons, compare_rows, select
@@ -27,12 +28,14 @@ class PairedResult:
         second: What they call the other.
         comparisons: First minus second, metric by metric.
         alike: How far the explanations of the two agree, by measure.
+        noun: What the inputs are called.
     """
 
     first: str
     second: str
     comparisons: Comparisons
     alike: Mapping[str, Cell]
+    noun: Noun = INPUTS
 
     __repr__ = showing.as_text
     _repr_html_ = showing.as_html
@@ -72,13 +75,14 @@ def compare(
         *names,
         compare_rows(select(left.scores, names[0]), select(right.scores, names[1]), seed=seed),
         mean_agreement(agreement_of(left.explanations, right.explanations, *names)),
+        left.noun,
     )
 
 
 def _scored(run: Evaluation | Path | str) -> Evaluation:
     found = run if isinstance(run, Evaluation) else open_run(run)
     if not found.scores:
-        raise InputError(f"{_named(run)} holds no run with scores of single texts to compare.")
+        raise InputError(f"{_named(run)} holds no run with scores of single inputs to compare.")
     return found
 
 

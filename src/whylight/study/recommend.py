@@ -21,6 +21,7 @@ from scipy.stats import rankdata
 
 from whylight.core import showing
 from whylight.core.errors import InputError, LimitError, SettingError
+from whylight.core.inputs import Noun
 from whylight.core.limits import limited
 from whylight.core.registry import METHODS, Spec
 from whylight.data.dataset import Dataset, Record
@@ -117,14 +118,16 @@ def recommend(
         return Recommendation(texts, summary, {}, left_out, (_too_few(texts, data, budget=budget),))
     ranks = {remover: _ranks(summary, remover, several=len(removers) > 1) for remover in removers}
     rankings = {remover: list(own) for remover, own in ranks.items()}
-    said = (*_findings(scores, rankings, texts=texts), _advice(scores, rankings, summary.lines, texts=texts))
+    found = _findings(scores, rankings, texts=texts, noun=data.noun)
+    said = (*found, _advice(scores, rankings, summary.lines, texts=texts, noun=data.noun))
     return Recommendation(texts, summary, rankings, left_out, said, ranks)
 
 
 def two_removers(classifier: Classifier) -> list[str]:
-    """Return two removers that differ as much as they can: one that overwrites, one that shortens."""
-    preferred: list[str] = ["mask", "delete", "unk", "zero", "pad"]
-    return [name for name in preferred if name in classifier.removers][:2]
+    """Return two removers that differ as much as they can: of texts, one that overwrites and one that shortens."""
+    preferred: list[str] = ["mask", "delete", "unk", "zero", "pad", "blur", "black"]
+    known = [name for name in preferred if name in classifier.removers]
+    return list(dict.fromkeys([*known, *classifier.removers]))[:2]
 
 
 def _trial_plan(classifier: Classifier, data: Dataset, methods: Sequence[str], removers: Sequence[str]) -> Plan:
@@ -163,7 +166,7 @@ def _affordable(
         seconds |= {} if spent is None else {name: spent}
     kept: list[str] = []
     if not seconds:
-        raise InputError(f"{budget:g} seconds are too few for any method on one text; try more.")
+        raise InputError(f"{budget:g} seconds are too few for any method on one {data.noun.one}; try more.")
     left = (1 - TRIAL_SHARE) * budget / FEWEST_TEXTS - measuring  # for one text, once random scores are measured
     for name in sorted(seconds, key=seconds.__getitem__):
         left -= seconds[name] + measuring
@@ -173,7 +176,9 @@ def _affordable(
     if not kept:
         cheapest = FEWEST_TEXTS * (min(seconds.values()) + 2 * measuring) / (1 - TRIAL_SHARE)
         enough = math.ceil(cheapest)
-        raise InputError(f"{budget:g} seconds are too few for any method on {FEWEST_TEXTS} texts; try {enough}.")
+        raise InputError(
+            f"{budget:g} seconds are too few for any method on {data.noun.count(FEWEST_TEXTS)}; try {enough}."
+        )
     return kept, tuple(name for name in works if name not in kept)
 
 
@@ -203,44 +208,46 @@ def _too_few(texts: int, data: Dataset, *, budget: float) -> str:
     """Say that there is no answer yet, and what would give one."""
     if len(data) < FEWEST_TEXTS:
         return (
-            f"cannot tell: '{data.name}' ({data.split}) has {_count_texts(len(data))}, and a ranking needs at least "
-            f"{FEWEST_TEXTS}; give more texts."
+            f"cannot tell: '{data.name}' ({data.split}) has {data.noun.count(len(data))}, and a ranking needs at least "
+            f"{FEWEST_TEXTS}; give more {data.noun.many}."
         )
     enough = math.ceil(budget * FEWEST_TEXTS / texts)
     return (
-        f"cannot tell: {budget:g} seconds were enough for {_count_texts(texts)}, and a ranking needs at least "
+        f"cannot tell: {budget:g} seconds were enough for {data.noun.count(texts)}, and a ranking needs at least "
         f"{FEWEST_TEXTS}; give more time, about --budget {enough}."
     )
 
 
-def _findings(scores: Sequence[Row], rankings: dict[str, list[str]], *, texts: int) -> tuple[str, ...]:
+def _findings(scores: Sequence[Row], rankings: dict[str, list[str]], *, texts: int, noun: Noun) -> tuple[str, ...]:
     """Put the ranking, its flips and its limits into words."""
-    found = []
+    found, on = [], noun.count(texts)
     poor = {remover: _not_better_than_random(scores, remover, ranking) for remover, ranking in rankings.items()}
     hopeless = [remover for remover, ranking in rankings.items() if set(ranking) <= {*poor[remover], RANDOM}]
     if hopeless:
         found.append(
             f"cannot tell under {' or under '.join(hopeless)}: no method is clearly better than random on "
-            f"{_count_texts(texts)}; more texts, and the budget for them, would decide it."
+            f"{on}; more {noun.many}, and the budget for them, would decide it."
         )
     else:
         found.append(_first_places(rankings))
     for remover, ranking in rankings.items():
         alike = [name for name in ranking[1:] if name != RANDOM and not _better(scores, remover, ranking[0], name)]
         if alike:
-            found.append(f"under {remover}, {_count_texts(texts)} cannot tell {ranking[0]} from {', '.join(alike)}.")
+            found.append(f"under {remover}, {on} cannot tell {ranking[0]} from {', '.join(alike)}.")
         if poor[remover]:
             found.append(f"under {remover}, not clearly better than random: {', '.join(poor[remover].values())}.")
     return tuple(found)
 
 
-def _advice(scores: Sequence[Row], rankings: dict[str, list[str]], lines: Sequence[Line], *, texts: int) -> str:
+def _advice(
+    scores: Sequence[Row], rankings: dict[str, list[str]], lines: Sequence[Line], *, texts: int, noun: Noun
+) -> str:
     """Say which method to use, and why; or that nobody can tell, and why."""
     good = [
         {name for name in ranking if name not in {RANDOM, *_not_better_than_random(scores, remover, ranking)}}
         for remover, ranking in rankings.items()
     ]
-    under, on = " and under ".join(rankings), f"on {_count_texts(texts)}"
+    under, on = " and under ".join(rankings), f"on {noun.count(texts)}"
     if not set.intersection(*good):
         return f"cannot tell which to use: {on}, no method is clearly better than random under {under}."
     best = [
@@ -255,7 +262,7 @@ def _advice(scores: Sequence[Row], rankings: dict[str, list[str]], lines: Sequen
     alike = f"the fastest of {len(chosen)} that nobody can tell from the first" if len(chosen) > 1 else "the best"
     return (
         f"use {fastest}, because under {under} it is clearly better than random, and {alike}, {on} "
-        f"({seconds[fastest]:.2g} s per text)."
+        f"({seconds[fastest]:.2g} s per {noun.one})."
     )
 
 
@@ -286,7 +293,3 @@ def _better(scores: Sequence[Row], remover: str, first: str, second: str) -> boo
 def _standings(scores: Sequence[Row], remover: str, first: str, second: str) -> dict[str, Standing]:
     own = [row for row in scores if row["remover"] == remover]
     return {one.metric: one.standing for one in compare_rows(select(own, first), select(own, second))}
-
-
-def _count_texts(count: int) -> str:
-    return f"{count} text{'' if count == 1 else 's'}"

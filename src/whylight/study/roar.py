@@ -55,7 +55,7 @@ from whylight.training.folder import claimed_by_one, interruptible, mark_started
 from whylight.training.recipe import Recipe, make_recipe
 from whylight.training.seeds import check_where
 from whylight.training.train import check_data, open_start, require_libraries
-from whylight.views.classifier import Classifier
+from whylight.views.classifier import Classifier, require_texts
 
 SHARES = (0.1, 0.2, 0.3)
 SEEDS = (0, 1, 2, 3, 4)
@@ -205,6 +205,7 @@ def _check_one_label(classifier: Classifier, data: Dataset) -> None:
     """Refuse texts and models of several labels: there is no one label to explain, and no accuracy."""
     if data.multi_label:
         raise InputError(f"'{data.name}' may give a text several labels, and accuracy is of one label a text.")
+    require_texts(classifier.reads, "remove and retrain")
     classifier.labels.require_fixed("remove and retrain")
     if classifier.labels.head == "sigmoid":
         raise ModelError("the model may predict several labels of a text, and words are removed for one of them.")

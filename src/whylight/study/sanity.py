@@ -30,7 +30,7 @@ from whylight.core import showing
 from whylight.core.arrays import Floats
 from whylight.core.errors import InputError, SettingError
 from whylight.core.explanation import Explanation
-from whylight.core.inputs import Input
+from whylight.core.inputs import INPUTS, Input, Noun
 from whylight.core.limits import limited
 from whylight.core.registry import METRICS
 from whylight.data.dataset import Dataset
@@ -88,10 +88,12 @@ class SanitySummary:
     Attributes:
         levels: From the head down.
         lines: All methods at the first level, `random` last, then those at the next.
+        noun: What the inputs are called.
     """
 
     levels: tuple[SanityLevel, ...]
     lines: tuple[SanityLine, ...]
+    noun: Noun = field(default=INPUTS, compare=False)
 
     __repr__ = showing.as_text
     _repr_html_ = showing.as_html
@@ -189,7 +191,7 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
         raise SettingError(f"the setting 'draws' must be at least 1, not {draws}.")
     question = _sanity_question(classifier, methods, options or Options(), settings or {})
     if not len(data):
-        raise InputError(f"'{data.name}' ({data.split}) has no text to explain.")
+        raise InputError(f"'{data.name}' ({data.split}) has nothing to explain.")
     found: list[SanityLevel] = []
     lines: list[SanityLine] = []
     plan = [("", record.example.size) for record in data] * (1 + draws * len(cascade))
@@ -209,7 +211,7 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
                     changed.append(_explained(twin, text.example, question, own))
             found.append(SanityLevel(level.name, _flips(untouched, changes, seed=seed)))
             lines += _lines(level.name, untouched, changes, question, seed=seed)
-    return SanitySummary(tuple(found), tuple(lines))
+    return SanitySummary(tuple(found), tuple(lines), data.noun)
 
 
 def _cascade(classifier: Classifier, levels: str | int) -> tuple[CascadeLevel, ...]:

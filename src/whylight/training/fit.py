@@ -252,6 +252,7 @@ def check_texts(data: Dataset, dev: Dataset) -> None:
     for one in (data, dev):
         if not isinstance(one, Dataset):
             raise InputError(f"training and validation texts are what wl.dataset returns, not {type(one).__name__}.")
+        one.require_texts("a fit")
         if not len(one):
             raise InputError(f"'{one.name}' ({one.split}) has no text to fit by.")
     if shared := data.shared_with(dev):

@@ -184,6 +184,7 @@ def check_data(data: Dataset, dev: Dataset, recipe: Recipe, *, disjoint: bool = 
     for one in (data, dev):
         if not isinstance(one, Dataset):
             raise InputError(f"training and validation texts are what wl.dataset returns, not {type(one).__name__}.")
+        one.require_texts("a training")
     if data.label_names != dev.label_names and set(dev.label_names) - set(data.label_names):
         strange = min(set(dev.label_names) - set(data.label_names))
         raise InputError(f"the validation texts have the label '{strange}', which no training text has.")

@@ -8,8 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.encoded import TEXT_UNITS, Encoded, Long, Unit
 from whylight.core.errors import IncompatibleError
-from whylight.core.inputs import Nested
+from whylight.core.inputs import Nested, noun_of
 from whylight.core.labels import OF_ONE_LABEL, Labels, ScoreSpace, Target
+from whylight.core.text import Text
 from whylight.views.batch import Removal
 from whylight.views.cache import Cache
 from whylight.views.game import Game
@@ -56,6 +57,17 @@ class Request:
         if self.removal is None:
             raise IncompatibleError("words are to be removed, and nobody said what that means; name a remover.")
         return self.removal
+
+
+def require_texts(reads: str, work: str) -> None:
+    """Refuse work that is made for texts in front of a classifier that reads something else.
+
+    Args:
+        reads: The kind of inputs that the classifier takes.
+        work: What is asked for.
+    """
+    if reads != Text.kind:
+        raise IncompatibleError(f"{work} is made for texts, and this model reads {noun_of(reads).many}.")
 
 
 Offer = Callable[[Encoded, Request], View]

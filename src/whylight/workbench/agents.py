@@ -23,7 +23,7 @@ from whylight.core.text import Text
 from whylight.explaining.case import open_case
 from whylight.explaining.explain import explain as explained
 from whylight.explaining.removing import chosen_removal
-from whylight.views.classifier import Classifier
+from whylight.views.classifier import Classifier, require_texts
 from whylight.views.meter import Meter
 from whylight.workbench.bench import evidence_json, working_methods
 from whylight.workbench.desk import distance
@@ -47,6 +47,7 @@ def make_server(classifier: Classifier) -> MCPServer[Any]:
     Args:
         classifier: What `wl.load` returned.
     """
+    require_texts(classifier.reads, "a tool for agents")
     classifier.labels.require_fixed("a tool for agents")
     server: MCPServer[Any] = MCPServer("whylight", instructions=ABOUT, version=__version__, log_level="WARNING")
     methods = working_methods(classifier)

@@ -33,7 +33,7 @@ from whylight.explaining.options import Options
 from whylight.explaining.removing import chosen_removal
 from whylight.explaining.signs import SignSource
 from whylight.explaining.variants import asked_methods
-from whylight.views.classifier import Classifier
+from whylight.views.classifier import Classifier, require_texts
 from whylight.views.meter import Meter
 from whylight.workbench.findings import Findings, Standing
 from whylight.workbench.journal import Document
@@ -70,6 +70,7 @@ class Desk:
     """
 
     def __init__(self, classifier: Classifier, *, methods: Sequence[str], findings: Findings) -> None:
+        require_texts(classifier.reads, "a review")
         classifier.labels.require_fixed("a review")
         for one in asked_methods(methods):
             require(one.spec, classifier)

@@ -72,6 +72,7 @@ class Journal:
         Raises:
             InputError: A document of that name is another text.
         """
+        data.require_texts("a review")
         with self.engine.begin() as connection:
             known = {
                 bytes(row.name): row.digest for row in connection.execute(select(DOCUMENTS.c.name, DOCUMENTS.c.digest))

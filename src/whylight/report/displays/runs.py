@@ -17,7 +17,7 @@ from whylight.store.tables import Row
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FIRST_MINUS_SECOND = "First minus second, text by text"
+FIRST_MINUS_SECOND = "First minus second, input by input"
 
 
 def comparison_record(one: Comparison) -> Row:
@@ -80,7 +80,7 @@ register_display(
     sheet_display(
         "a comparison",
         lambda found: comparison_sheet(
-            found.comparisons, title=f"{found.first} minus {found.second}", alike=found.alike
+            found.comparisons, title=f"{found.first} minus {found.second}", alike=found.alike, noun=found.noun
         ),
         records=lambda found: [comparison_record(one) for one in found.comparisons],
     ),

@@ -31,14 +31,14 @@ def dataset_sheet(data: Dataset) -> Sheet:
     marked = sum(bool(record.rationales) for record in data)
     pairs = [
         ("labels", _names_of([f"{name} ({counts[name]:,})" for name in data.label_names])),
-        ("labels of a text", "any number" if data.multi_label else "one"),
+        (f"labels of a {data.noun.one}", "any number" if data.multi_label else "one"),
         ("with a rationale", f"{marked:,}"),
         *(("note", note) for note in data.notes),
     ]
-    heads = (Column("id", "key"), Column("labels", "words"), Column("text", "words"))
+    heads = (Column("id", "key"), Column("labels", "words"), Column(data.noun.one, "words"))
     rows = tuple((record.id, ", ".join(record.labels) or "-", _beginning(record)) for record in data.records[:FIRST])
     first = [Grid(heads, rows, title=f"The first {len(rows)}")] if rows else []
-    return Sheet(f"{data.name} {data.split}: {count_of(len(data), 'text')}", (FactList(tuple(pairs)), *first))
+    return Sheet(f"{data.name} {data.split}: {data.noun.count(len(data))}", (FactList(tuple(pairs)), *first))
 
 
 def dataset_records(data: Dataset) -> list[Row]:
@@ -107,7 +107,10 @@ def _names_of(names: Sequence[str]) -> str:
 
 
 def _beginning(record: Record) -> str:
-    line = " ".join(record.example.key.replace("\0", " / ").split())
+    """Return how a text begins; of another kind, how it is known."""
+    example = record.example
+    said = example.key.replace("\0", " / ") if isinstance(example, Text) else str(example)
+    line = " ".join(said.split())
     return line if len(line) <= BEGINNING else f"{line[: BEGINNING - 1]}\u2026"
 
 

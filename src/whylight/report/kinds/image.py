@@ -1,15 +1,27 @@
 """Pictures: what the model saw, the same under colours, strongest regions outlined, and a small copy in terminals."""
 
+import numpy as np
 from markupsafe import Markup
 from rich.style import Style
 from rich.text import Text
 
 from whylight.core.explanation import Explanation
 from whylight.core.image import Image
-from whylight.report.heat import blended, grey_of, heat_of, image_of, is_smoothed, regions_of, shrunk
+from whylight.core.printable import one_line
+from whylight.report.heat import (
+    blended,
+    grey_of,
+    heat_of,
+    image_of,
+    is_smoothed,
+    parts_of,
+    regions_of,
+    shrunk,
+    strengths_of,
+)
 from whylight.report.numbers import shown_score
 from whylight.report.png import data_uri
-from whylight.report.renderers import Manner, Noun, Renderer, register_renderer
+from whylight.report.renderers import Manner, Renderer, register_renderer
 from whylight.report.rows import AnswerRow
 from whylight.report.templating import macro
 
@@ -29,6 +41,9 @@ STYLE = """\
 .whylight .pictures figcaption, .whylight .pictures label { color: var(--muted); font-size: .8125rem; }
 .whylight .pictures label { display: flex; align-items: center; gap: .5rem; margin-top: .4rem; }
 .whylight .pictures ol { margin: .4rem 0 0; padding-inline-start: 1.4rem; font-size: .875rem; }"""
+FOR, AGAINST = " .+*#", " .-=%"
+"""Marks in a terminal without colours, from none to the strongest."""
+KEYS = {True: "marks: + * # for, - = % against, . little", False: "marks: + * # what mattered, . little"}
 SMALL = 64
 """Pixels of a side below which a picture is shown with its pixels as squares."""
 
@@ -55,26 +70,43 @@ def image_tile(row: AnswerRow, _brief: bool) -> Markup:  # noqa: FBT001  as ever
     return macro("image.html", "tile", row, picture, data_uri(blended(row.explanation, row.target)))
 
 
-def image_lines(row: AnswerRow, _manner: Manner, width: int) -> list[Text]:
-    """Return a small copy under colours, two pixels per character, and the strongest regions."""
-    small = shrunk(blended(row.explanation, row.target), columns=min(COLUMNS, width))
+def image_lines(row: AnswerRow, manner: Manner, width: int) -> list[Text]:
+    """Return the name of the picture and a small copy under colours; without colours, a map of marks."""
+    columns = min(COLUMNS, width)
+    own = _coloured_lines(row, columns) if manner.coloured else _marked_lines(row, columns)
+    return [Text(one_line(image_brief(row.explanation)), style="dim"), *own]
+
+
+def _coloured_lines(row: AnswerRow, columns: int) -> list[Text]:
+    """Draw two pixels per character: one in its colour, the other in that of its background."""
+    small = np.round(shrunk(blended(row.explanation, row.target), columns=columns)).astype(np.uint8)
     lines = []
     for upper, lower in zip(small[::2], small[1::2], strict=False):
         line = Text()
         for above, below in zip(upper, lower, strict=True):
             line.append("\u2580", style=Style(color=_hexadecimal(above), bgcolor=_hexadecimal(below)))
         lines.append(line)
-    picture, regions = image_of(row.explanation.example), regions_of(row.explanation, row.target)
-    listed = [
-        f"{picture.show(one.box)} {shown_score(one.score, peak=regions[0].score, signed=row.signed)}" for one in regions
+    return lines
+
+
+def _marked_lines(row: AnswerRow, columns: int) -> list[Text]:
+    """Draw a mark per character where scores are strong."""
+    strengths = strengths_of(row.explanation, row.target, columns=columns)
+    halves = (strengths[::2] + strengths[1::2]) / 2
+    peak = float(np.abs(halves).max()) or 1.0
+    steps = np.rint(np.abs(halves) / peak * (len(FOR) - 1)).astype(int)
+    lines = [
+        "".join((AGAINST if value < 0 else FOR)[step] for value, step in zip(values, own, strict=True))
+        for values, own in zip(halves, steps, strict=True)
     ]
-    return [*lines, Text(f"strongest: {'; '.join(listed)}")] if listed else lines
+    side = "+" + "-" * halves.shape[1] + "+"
+    return [Text(line) for line in (side, *(f"|{line}|" for line in lines), side, KEYS[row.signed])]
 
 
 def image_brief(explanation: Explanation) -> str:
     """Return the name of a picture, or its size."""
     picture = image_of(explanation.example)
-    return picture.name or f"image of {picture.width} x {picture.height} pixels"
+    return picture.name or f"picture of {picture.width} x {picture.height} pixels"
 
 
 def image_length(_explanation: Explanation) -> int:
@@ -88,12 +120,12 @@ def _hexadecimal(colour: object) -> str:
 
 
 IMAGES = Renderer(
-    noun=Noun("image", "images", "region", "regions"),
     length=image_length,
     html=image_html,
     tile=image_tile,
     style=STYLE,
     lines=image_lines,
+    listed=parts_of,
     brief=image_brief,
 )
 register_renderer(Image.kind, IMAGES)

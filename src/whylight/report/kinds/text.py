@@ -16,7 +16,7 @@ from whylight.report.evidence import Ranking, ranking
 from whylight.report.kinds._text_lines import WHOLE, evidence_lines, excerpt, paragraph
 from whylight.report.layers import picture
 from whylight.report.pieces import few_pieces, pieces_of
-from whylight.report.renderers import Manner, Noun, Renderer, register_renderer
+from whylight.report.renderers import Manner, Renderer, register_renderer
 from whylight.report.rows import AnswerRow
 from whylight.report.templating import macro
 
@@ -105,7 +105,6 @@ def word_count(explanation: Explanation) -> int:
 
 
 TEXTS = Renderer(
-    noun=Noun("text", "texts", "word", "words"),
     length=word_count,
     html=text_html,
     tile=text_tile,

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from whylight.core.errors import SettingError
 from whylight.core.explanation import Explanation
+from whylight.core.inputs import noun_of
 from whylight.core.labels import Target
 from whylight.report.drawn import drawn_targets
 from whylight.report.numbers import shown_score
@@ -25,7 +26,7 @@ from whylight.report.plots.canvas import (
 )
 from whylight.report.plots.fonts import short_label
 from whylight.report.plots.letters import answer_title, fitted_lines, room_beside
-from whylight.report.plots.subject import marked_parts, said_words, word_names
+from whylight.report.plots.subject import marked_parts, named_scores, said_words
 from whylight.report.sheets import count_of
 
 WIDTH, BAR, AROUND = 6.4, 0.27, 1.15
@@ -73,8 +74,9 @@ def draw_bars(
         axes[-1].set_xlabel(score_axis(explanation), fontsize=SMALL, color=MUTED)
     more = len(explanation.targets) - len(targets) if target is None and explanation.provenance.class_specific else 0
     words = [f"{answered(explanation, one)}: {_said(explanation, one)}" for one in targets]
+    features = noun_of(explanation.example.kind).features.capitalize()
     words += [f"{count_of(more, 'less probable label')} not drawn."] if more else []
-    return described(figure_of(axes[0]), f"Words by {explanation.provenance.method}", " ".join(words))
+    return described(figure_of(axes[0]), f"{features} by {explanation.provenance.method}", " ".join(words))
 
 
 def score_axis(explanation: Explanation) -> str:
@@ -87,8 +89,8 @@ def score_axis(explanation: Explanation) -> str:
 
 def bars_of(explanation: Explanation, target: Target, *, top: int) -> list[Bar]:
     """Return the strongest words, the strongest first, and the sum of the others."""
-    scores, names = explanation.row(target), word_names(explanation)
-    signed, peak = explanation.provenance.signed, float(np.abs(explanation.row(target)).max(initial=0.0))
+    names, scores = named_scores(explanation, target)
+    signed, peak = explanation.provenance.signed, float(np.abs(scores).max(initial=0.0))
     order = [int(i) for i in np.argsort(-np.abs(scores), kind="stable")]
     # a sum of one other word would be that word
     kept, rest = (order, []) if len(order) <= top + 1 else (order[:top], order[top:])
@@ -160,5 +162,4 @@ def caption_of(explanation: Explanation) -> list[str]:
 
 
 def _said(explanation: Explanation, target: Target) -> str:
-    signed = explanation.provenance.signed
-    return said_words(word_names(explanation), explanation.row(target), signed=signed)
+    return said_words(*named_scores(explanation, target), signed=explanation.provenance.signed)

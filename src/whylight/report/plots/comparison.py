@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from whylight.core.arrays import Floats
 from whylight.core.errors import SettingError, unknown
 from whylight.core.explanation import Explanation
+from whylight.core.inputs import noun_of
 from whylight.report.cards import captions_of
 from whylight.report.numbers import shown_score
 from whylight.report.plots.canvas import (
@@ -30,7 +31,7 @@ from whylight.report.plots.canvas import (
 from whylight.report.plots.cells import MINUS, draw_cells, minus_marks, write_cells
 from whylight.report.plots.fonts import short_label
 from whylight.report.plots.letters import answer_title, fitted_lines, room_beside
-from whylight.report.plots.subject import common_target, marked_parts, said_words, word_names
+from whylight.report.plots.subject import common_target, marked_parts, named_scores, said_words
 
 COLUMN, NARROW, ROW = 1.05, 0.5, 0.25
 """Inches of a column, of one without numbers, and of a row."""
@@ -45,8 +46,8 @@ WIDEST = 30
 Scaling = Literal["own", "shared"]
 SCALINGS: tuple[Scaling, ...] = ("own", "shared")
 MEANINGS = {
-    "own": "full colour is the strongest word of each column",
-    "shared": "full colour is the strongest word of all columns",
+    "own": "full colour is the strongest {} of each column",
+    "shared": "full colour is the strongest {} of all columns",
 }
 
 
@@ -72,10 +73,11 @@ def draw_comparison(
     if top < 1:
         raise SettingError(f"top is at least 1, not {top}.")
     one = common_target(explanations, target)
-    scores = np.stack([each.row(one) for each in explanations])  # [methods, features]
+    named = [named_scores(each, one) for each in explanations]
+    words, scores = named[0][0], np.stack([own for _, own in named])  # [methods, features]
     own = relative_scores(scores, "own")
     kept = sorted(int(i) for i in np.argsort(-np.abs(own).max(axis=0), kind="stable")[:top])
-    words, columns = word_names(explanations[0]), method_columns(explanations)
+    columns, noun = method_columns(explanations), noun_of(explanations[0].example.kind)
     signed = [each.provenance.signed for each in explanations]
     with styled([*words, *columns, one.label]):
         room = max(LEAST, len(columns) * (COLUMN if len(columns) <= NUMBERED else NARROW))
@@ -86,8 +88,8 @@ def draw_comparison(
         _draw_grid(ax, scores[:, kept], relative_scores(scores, scale)[:, kept], signed)
         _name_cells(ax, [words[i] for i in kept], columns, turned=tall > FLAT)
         beside = room_beside(words, ax)
-        shown = [f"{len(kept)} of {len(words)} words"] if len(words) > len(kept) else []
-        caption = fitted_lines([*shown, MEANINGS[scale]], beside)
+        shown = [f"{len(kept)} of {len(words)} {noun.features}"] if len(words) > len(kept) else []
+        caption = fitted_lines([*shown, MEANINGS[scale].format(noun.feature)], beside)
         heading(ax, answer_title(explanations[0], one, beside), caption, gap=INCH * tall)
         meanings = [*_meanings(signed), *marked_parts(explanations[0])]
         ax.set_xlabel("\n".join(fitted_lines(meanings, beside)), loc="left", fontsize=SMALL, color=MUTED)
@@ -95,7 +97,7 @@ def draw_comparison(
         f"{name}: {said_words(words, row, signed=each.provenance.signed)}"
         for name, row, each in zip(columns, scores, explanations, strict=True)
     )
-    headline = f"{len(columns)} explanations of one text, {answered(explanations[0], one)}"
+    headline = f"{len(columns)} explanations of one {noun.one}, {answered(explanations[0], one)}"
     return described(figure_of(ax), headline, " ".join(said))
 
 

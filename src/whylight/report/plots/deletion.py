@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from whylight.core.errors import InputError, unknown
+from whylight.core.inputs import Noun
 from whylight.report.plots.canvas import LINE, MUTED, SMALL, described, heading, new_picture, styled
 from whylight.report.run_curves import TICKS, Means, mean_curves
-from whylight.report.sheets import count_of
 from whylight.run.evaluation import Evaluation
 from whylight.store.tables import HUMAN, RANDOM, Row
 
@@ -23,7 +23,7 @@ SHADES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Of Okabe and Ito, whom colour-blind readers tell apart."""
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 STROKES = ("-", "--", ":")
-SIDES = ("top words removed: lower is better", "top words alone: higher is better")
+SIDES = ("top {} removed: lower is better", "top {} alone: higher is better")
 BASELINES: Mapping[str, Mapping[str, object]] = {
     RANDOM: {"color": "#888888", "linestyle": "--", "linewidth": 1.4},
     HUMAN: {"color": "#222222", "linestyle": ":", "linewidth": 1.8},
@@ -57,14 +57,15 @@ def draw_perturbation(found: Evaluation, *, remover: str | None = None, methods:
         panels = figure.subplots(len(drawn), 2, squeeze=False, sharey="row")
         means = {one: mean_curves(row for row in kept if row["remover"] == one) for one in drawn}
         for pair, one in zip(panels, drawn, strict=True):
-            _draw_pair(pair, [row for row in kept if row["remover"] == one], means[one])
+            _draw_pair(pair, [row for row in kept if row["remover"] == one], means[one], noun=found.noun)
         handles, labels = panels[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=SMALL)
-    said = (f"Words removed by {one}: {_said_curves(own)}" for one, own in means.items())
-    return described(figure, "Score while the top words of each method go, or come alone", " ".join(said))
+    features = found.noun.features
+    said = (f"{features.capitalize()} removed by {one}: {_said_curves(own, features)}" for one, own in means.items())
+    return described(figure, f"Score while the top {features} of each method go, or come alone", " ".join(said))
 
 
-def _draw_pair(axes: Sequence[Axes], rows: Sequence[Row], means: Mapping[str, Means]) -> None:
+def _draw_pair(axes: Sequence[Axes], rows: Sequence[Row], means: Mapping[str, Means], *, noun: Noun) -> None:
     shares, texts = rows[0]["shares"], len({row["example_id"] for row in rows})
     space, remover = rows[0]["score_space"], rows[0]["remover"]
     styles = cycle((shade, stroke) for stroke in STROKES for shade in SHADES)
@@ -78,11 +79,11 @@ def _draw_pair(axes: Sequence[Axes], rows: Sequence[Row], means: Mapping[str, Me
         axis.set_xticks(TICKS, [f"{share:.0%}" for share in TICKS])
         axis.set_xticks([], minor=True)
         axis.set_xlim(0, 1)
-        axis.set_xlabel("share of the words")
+        axis.set_xlabel(f"share of the {noun.features}")
         axis.grid(axis="y", color=LINE, linewidth=0.5)
         axis.tick_params(length=3, labelsize=SMALL, labelcolor=MUTED)
-        title, meaning = side.split(": ")
-        heading(axis, title, [f"{meaning} \u00b7 removed by {remover} \u00b7 {count_of(texts, 'text')}"])
+        title, meaning = side.format(noun.features).split(": ")
+        heading(axis, title, [f"{meaning} \u00b7 removed by {remover} \u00b7 {noun.count(texts)}"])
     axes[0].set_ylabel(f"score of the label ({space})")
 
 
@@ -95,7 +96,7 @@ def _root(share: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> "np.ndarray[
     return np.asarray(np.sqrt(np.maximum(share, 0.0)))
 
 
-def _said_curves(means: Mapping[str, Means]) -> str:
+def _said_curves(means: Mapping[str, Means], features: str) -> str:
     """Say the mean height of both curves of each method."""
     each = (f"{name} {own[0].mean():.2f} and {own[1].mean():.2f}" for name, own in means.items())
-    return f"mean score without the top words, and with them alone: {'; '.join(each)}."
+    return f"mean score without the top {features}, and with them alone: {'; '.join(each)}."

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
 from whylight.core.text import Text
 from whylight.report.numbers import shown_score
+from whylight.report.renderers import renderer_of
 from whylight.report.terminal import word_entry
 from whylight.run.evaluation import Evaluation
 
@@ -55,7 +57,7 @@ def several_explanations(given: object, *, least: int) -> list[Explanation]:
     known = list(given)
     if any((one.example, one.places) != (known[0].example, known[0].places) for one in known):
         raise InputError(
-            "this picture is of explanations of one text in the same units; wl.plot.summary takes several texts."
+            "this picture is of explanations of one input in the same units; wl.plot.summary takes several texts."
         )
     return known
 
@@ -78,12 +80,19 @@ def alt_text_of(figure: object) -> str:
     return str(getattr(figure, "alt_text", ""))
 
 
-def word_names(explanation: Explanation) -> list[str]:
+def named_scores(explanation: Explanation, target: Target) -> tuple[list[str], Floats]:
+    """Return names of what lists name, features or larger parts, and a score of each."""
+    places, scores = renderer_of(explanation.example.kind).listed(explanation, target)
+    return word_names(explanation, places), scores
+
+
+def word_names(explanation: Explanation, places: Sequence[Any] | None = None) -> list[str]:
     """Name features that stand by themselves: a bare sign in quotes, which of several alike it is, of which text."""
-    shown = [word_entry(explanation.example.show(place), longest=WIDEST) for place in explanation.places]
+    places = explanation.places if places is None else places
+    shown = [word_entry(explanation.example.show(place), longest=WIDEST) for place in places]
     counts, seen, names = Counter(shown), Counter[str](), []
     several = isinstance(explanation.example, Text) and len(explanation.example.parts) > 1
-    for place, word in zip(explanation.places, shown, strict=True):
+    for place, word in zip(places, shown, strict=True):
         seen[word] += 1
         name = f"{word} ({seen[word]})" if counts[word] > 1 and not several else word
         names.append(f"{part_mark(place.part)} {name}" if several else name)

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.explanation import Explanation
+from whylight.core.text import Text
 from whylight.report.numbers import shown_score
 from whylight.report.plots.bars import score_axis
 from whylight.report.plots.canvas import (
@@ -65,6 +66,8 @@ def draw_summary(
     if chosen not in known:
         raise unknown("method", chosen, known)
     explained = list(explained_by(given, chosen))
+    if any(one.example.kind != Text.kind for one in explained):
+        raise InputError("this picture adds up what each word scores over texts; only texts have words to add up.")
     found = _chosen_labels(word_sums(explained), label if ax is None or label is not None else _only(explained))
     receipt, texts = explained[0].provenance, len({one.example for one in explained})
     caption = [chosen, count_of(texts, "text"), "a dot per place", "black: mean \u00b1 standard deviation"]
