@@ -1,7 +1,7 @@
 """What explains where no method is named: the first methods of a list that work with the classifier.
 
-Where each label has an attention of its own, that is AttInGrad, whose evidence people confirm most often; words without
-which the label would not fall are left out by the sign of `decompx_linear` (docs/findings.md, evidence lists).
+Where each label has an attention of its own, that is AttInGrad, whose lists of evidence agree best with what was marked;
+`decompx_linear`, which lends it a sign, stands beside it (docs/findings.md, evidence lists).
 """
 
 from collections.abc import Sequence
