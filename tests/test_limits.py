@@ -1,5 +1,7 @@
 """Work that takes long or much memory: said beforehand, refused on request, and bounded whatever the text."""
 
+import subprocess
+import sys
 import threading
 import time
 import tracemalloc
@@ -16,7 +18,7 @@ from whylight.core import limits, progress
 from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import LimitError, SettingError, WhylightError
 from whylight.core.estimate import Estimate, duration
-from whylight.core.memory import in_bytes
+from whylight.core.memory import in_bytes, peak_megabytes
 from whylight.explaining.bar import progress_bar
 from whylight.methods import _regression
 from whylight.methods.lime import lime
@@ -316,3 +318,13 @@ def test_a_bar_that_nobody_sees_still_bounds() -> None:
         time.sleep(0.1)
         with pytest.raises(LimitError, match=r"the budget is 0\.05 s"):
             step("two")
+
+
+def test_the_peak_of_a_process_is_its_own_and_not_that_of_who_started_it() -> None:
+    own = bytearray(2**28)
+    said = "from whylight.core.memory import peak_megabytes; print(peak_megabytes())"
+    found = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)  # noqa: S603
+    peak = peak_megabytes()
+    assert peak is not None
+    assert peak > len(own) / 2**20
+    assert float(found.stdout) < 200

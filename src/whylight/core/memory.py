@@ -10,6 +10,7 @@ from whylight.core.errors import SettingError
 _UNITS = {"KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 _SYSTEM = Path("/proc/meminfo")
 _PROCESS = Path("/proc/self/statm")
+_STATUS = Path("/proc/self/status")
 
 
 def in_bytes(text: str, *, name: str = "memory") -> int:
@@ -40,9 +41,16 @@ def resident_bytes() -> int:
 
 
 def peak_megabytes() -> float | None:
-    """Return the most memory that this process has had, or None if the system does not say."""
+    """Return the most memory that this process has had, or None if the system does not say.
+
+    Where Linux says it of the program that runs, that is taken: what it says of the process begins with what the
+    program took that started it.
+    """
     if sys.platform == "win32":
         return None
+    found = re.search(rb"VmHWM:\s*(\d+) kB", _STATUS.read_bytes()) if _STATUS.exists() else None
+    if found is not None:
+        return int(found[1]) / 1024
     import resource  # noqa: PLC0415  does not exist there
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
