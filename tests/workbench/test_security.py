@@ -11,7 +11,7 @@ from whylight.cli.serve import is_loopback
 from whylight.workbench.app import make_app
 from whylight.workbench.guard import LARGEST
 from whylight.workbench.sessions import COOKIE, Sessions
-from workbench_app import HOST, Browser
+from workbench_app import HOST, XSS, Browser
 
 PASSWORD = "correct horse"  # noqa: S105  of a test
 EVENT = {"version": 0, "kind": "done"}
@@ -140,9 +140,6 @@ def test_paths_lead_nowhere_else(ada: Browser, path: str) -> None:
     answer = ada.get(path, headers=TEXT_HTML)
     assert answer.status_code in (404, 422), answer.status_code
     assert "make_app" not in answer.text
-
-
-XSS = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 
 
 def test_other_peoples_text_is_escaped_on_every_page(database: str) -> None:

@@ -173,16 +173,17 @@ def history(bench: OnBench, _session: SignedIn, before: int | None = None) -> li
 def _added(
     bench: Bench, reviewer: str, found: Document, given: Action, stream: str, response: Response
 ) -> dict[str, Any]:
-    now = _review(bench, found, stream)
+    events = bench.journal.events(found.id, stream)
+    now = review_of(events)
     if now.version == given.version:
         told = given.model_dump(exclude={"version"}, exclude_none=True)
         event = checked_event(told, parts=found.text.parts, labels=bench.desk.labels.names, review=now)
         try:
-            bench.journal.add(found.id, stream, event, reviewer=reviewer, seen=now.version)
+            added = bench.journal.add(found.id, stream, event, reviewer=reviewer, seen=now.version)
+            return review_of([*events, added]).to_json()
         except Conflict:
-            response.status_code = 409
-    else:
-        response.status_code = 409
+            pass
+    response.status_code = 409
     return _review(bench, found, stream).to_json()
 
 
