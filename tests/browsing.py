@@ -14,6 +14,7 @@ import workbench_app
 from workbench_app import TEXTS
 
 CHROMIUM = "/usr/bin/chromium"
+REPORTING = "addEventListener('securitypolicyviolation', (one) => console.error('policy', one.blockedURI, one.sample))"
 LOADED = "section.label.current ol.evidence, section.label.current p:has-text('none')"
 
 
@@ -41,6 +42,7 @@ class Reviewer:
 
     def __init__(self, chromium: Any, address: str, name: str = "Ada", **options: Any) -> None:
         self.context = chromium.new_context(**{"viewport": {"width": 1400, "height": 900}, **options})
+        self.context.add_init_script(REPORTING)
         self.page, self.address, self.wrong = self.context.new_page(), address, []
         self.page.on("console", lambda one: self.wrong.append(one.text) if one.type == "error" else None)
         self.page.on("pageerror", lambda one: self.wrong.append(str(one)))

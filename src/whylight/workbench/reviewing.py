@@ -183,14 +183,16 @@ def characters(spans: Iterable[Span]) -> set[tuple[int, int]]:
     return {(span.part, at) for span in spans for at in range(span.start, span.end)}
 
 
-def checked_event(given: Mapping[str, Any], *, parts: Sequence[str], labels: Sequence[str], review: Review) -> Event:
+def checked_event(
+    given: Mapping[str, Any], *, parts: Sequence[str], labels: Sequence[str], before: Sequence[Event]
+) -> Event:
     """Make an event of what a browser sent, or say what is wrong with it.
 
     Args:
         given: `kind`, and what belongs to it.
         parts: The text of the document, and its pair if there is one.
         labels: The labels that exist.
-        review: The state that it is added to.
+        before: The events of the stream that it is added to.
     """
     kind, label = given.get("kind"), given.get("label")
     if kind not in KINDS:
@@ -199,7 +201,7 @@ def checked_event(given: Mapping[str, Any], *, parts: Sequence[str], labels: Seq
         raise InputError(f"an event '{kind}' {'needs' if kind in OF_LABELS else 'has no'} label.")
     if label is not None and label not in labels:
         raise unknown("label", label, labels)
-    if (kind == "undo" and not review.undoable) or (kind == "redo" and not review.redoable):
+    if kind in ("undo", "redo") and not _counting(before)[kind == "redo"]:
         raise InputError(f"there is nothing to {kind}.")
     span, into = (_checked_span(given.get(name), parts) for name in ("span", "into"))
     if (kind in OF_SPANS) != (span is not None) or (kind == "correct") != (into is not None):
