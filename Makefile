@@ -114,7 +114,8 @@ $(VENV)/.installed-docs: $(INSTALLED)
 # the browser is Debian's: Playwright's own would have to be downloaded
 $(VENV)/.installed-browser: $(INSTALLED)
 	$(PIP) "playwright>=1.50"
-	which chromium || (apt-get update -q && apt-get install -q -y chromium)
+	which chromium npm || (apt-get update -q && apt-get install -q -y --no-install-recommends chromium npm)
+	npm install --silent --no-fund --no-audit --prefix $(VENV)/node axe-core@4.14.0
 	touch $@
 
 $(VENV)/.installed-postgres: $(INSTALLED)

@@ -16,6 +16,7 @@ from whylight.workbench.bench import Bench, make_bench
 from whylight.workbench.database import open_database
 
 HOST = "localhost:8000"
+XSS = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 TEXTS = ("a bad 😀 film, truly bad", "a fine film\r\nindeed", "<b onclick=x>fever</b> and cough", "שלום עולם bad")
 
 
@@ -32,6 +33,18 @@ def bench(url: str, *, texts: Sequence[str] = TEXTS, password: str | None = None
     model = wl.load(rule, labels=["bad", "fever"], identity="rule-1", head="sigmoid")
     methods = options.pop("methods", ("occlusion", "lime[samples=20]"))
     return make_bench(open_database(url), model, documents(texts), methods=methods, password=password)
+
+
+def hostile_bench(url: str, *, texts: Sequence[str]) -> Bench:
+    """A workbench whose model, labels and documents have HTML for names."""
+
+    def rule(texts: Sequence[str]) -> list[list[float]]:
+        return [[0.9 if "img" in text else 0.1, 0.2] for text in texts]
+
+    model = wl.load(rule, labels=[XSS, f"{XSS} 2"], identity=XSS, head="sigmoid")
+    records = tuple(Record(f"{XSS}{i}", Text(text), ()) for i, text in enumerate(texts))
+    data = Dataset(XSS, "test", (), records)
+    return make_bench(open_database(url), model, data, methods=["occlusion", "random"], password=None)
 
 
 def sqlite(folder: Path) -> str:

@@ -1,7 +1,8 @@
-"""A real server for tests, in a process of its own: python workbench_server.py DATABASE FILE-OF-TEXTS."""
+"""A real server for tests, in a process of its own: python workbench_server.py DATABASE TEXTS PORT [hostile]."""
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import workbench_app
@@ -12,7 +13,9 @@ from whylight.workbench.listening import listen, opened
 def main() -> None:
     """Serve the texts of a file, and say on which port."""
     url, texts = sys.argv[1], json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))
-    bench = workbench_app.bench(url, texts=texts, methods=["occlusion", "random"])
+    hostile = sys.argv[4:] == ["hostile"]
+    make = workbench_app.hostile_bench if hostile else partial(workbench_app.bench, methods=["occlusion", "random"])
+    bench = make(url, texts=texts)
     with opened("127.0.0.1", int(sys.argv[3]) if sys.argv[3:] else 0) as place:
         port = place.getsockname()[1]
         app = make_app(bench, hosts=[f"localhost:{port}", f"127.0.0.1:{port}"])

@@ -84,7 +84,7 @@ WHOLE = {"part": 0, "start": 8, "end": 11, "text": "and"}
 
 
 def test_offsets_are_code_points_and_the_text_must_stand_there() -> None:
-    found = checked_event({"kind": "mark", "label": "a", "span": WHOLE}, parts=(TEXT,), labels=["a"], review=Review())
+    found = checked_event({"kind": "mark", "label": "a", "span": WHOLE}, parts=(TEXT,), labels=["a"], before=[])
     assert TEXT[found.span.start : found.span.end] == "and"  # type: ignore[union-attr]
 
 
@@ -114,4 +114,4 @@ def test_offsets_are_code_points_and_the_text_must_stand_there() -> None:
 )
 def test_what_makes_no_sense_is_refused(given_event: dict[str, Any], part: str) -> None:
     with pytest.raises(WhylightError, match=part):
-        checked_event(given_event, parts=(TEXT,), labels=["a"], review=Review())
+        checked_event(given_event, parts=(TEXT,), labels=["a"], before=[])

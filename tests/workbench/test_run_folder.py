@@ -1,9 +1,12 @@
 """A run in front of reviewers: its explanations are used where they are what would be made, and not otherwise."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import whylight as wl
@@ -43,7 +46,8 @@ def bench(tmp_path: Path, classifier: Any, folder: Path, *, methods: Any = None,
 def test_the_texts_and_methods_are_those_of_the_run(tmp_path: Path, folder: Path) -> None:
     known, own = bench(tmp_path, model(), folder)
     assert [text_of(one.example).text for one in known.documents()] == list(TEXTS)
-    assert known.model == "rule-1"
+    with pytest.raises(WhylightError, match="'rule-1', which is no folder here"):
+        _ = known.model
     assert own.desk.methods == ("occlusion", "lime[samples=20]")
 
 
@@ -132,3 +136,36 @@ def test_hostile_parts_are_refused_in_a_sentence(folder: Path) -> None:
     part.symlink_to("/etc/passwd")
     with pytest.raises(WhylightError):
         open_run(folder).documents()
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("prediction", "{"),
+        ("prediction", "[" * 100_000),
+        ("prediction", '{"predicted": ["x"], "index": 0, "label": "", "probability": 1}'),
+        ("settings", "[" * 100_000),
+        ("settings", '"x"'),
+        ("places", [[0, -5, 10**12]]),
+        ("places", [[7, 0, 1]]),
+        ("scores", []),
+        ("scores", [float("nan")] * 99),
+        ("target", 10**9),
+        ("kind", "../../etc/passwd"),
+        ("kind", "image"),
+        ("input", "{}["),
+        ("input", '{"words": [[0, 0, "x"]]}'),
+    ],
+)
+def test_rows_that_lie_are_refused_or_left_aside(folder: Path, tmp_path: Path, column: str, value: Any) -> None:
+    (part,) = (folder / "explanations").iterdir()
+    table = pq.read_table(part)
+    rows = [{**row, column: value} for row in table.to_pylist()]
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), part)
+    taken: Any = None
+    said = "refused"
+    with suppress(WhylightError):
+        known, own = bench(tmp_path, model(), folder)
+        taken = known.lend(own.desk)
+        said = "left aside"
+    assert said == "refused" or taken.explanations == 0

@@ -36,6 +36,7 @@ def make_app(bench: Bench, *, hosts: Collection[str]) -> FastAPI:
         title="whylight",
         version=__version__,
         lifespan=living,
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         telemetry={"auto_configure": False, "tracing": False, "metrics": False},  # nothing leaves the machine

@@ -118,16 +118,14 @@ class Journal:
         """Return the events of a stream, oldest first."""
         chosen = select(EVENTS).where(EVENTS.c.document == number, EVENTS.c.stream == stream)
         with self.engine.connect() as connection:
-            return [_event(row) for row in connection.execute(chosen.order_by(EVENTS.c.version)).mappings()]
+            return _events(connection.execute(chosen.order_by(EVENTS.c.version)).mappings().all())
 
     def work(self, stream: str) -> dict[int, list[Event]]:
         """Return the events of a stream in all documents."""
-        found: dict[int, list[Event]] = {}
         chosen = select(EVENTS).where(EVENTS.c.stream == stream).order_by(EVENTS.c.document, EVENTS.c.version)
         with self.engine.connect() as connection:
-            for row in connection.execute(chosen).mappings():
-                found.setdefault(row["document"], []).append(_event(row))
-        return found
+            rows = connection.execute(chosen).mappings().all()
+        return {int(number): _events(list(own)) for number, own in groupby(rows, key=lambda row: row["document"])}
 
     def streams(self, number: int) -> dict[str, list[Event]]:
         """Return the events of all streams of a document."""
@@ -143,7 +141,7 @@ class Journal:
         with self.engine.connect() as connection:
             rows = connection.execute(chosen.execution_options(yield_per=1000)).mappings()
             for number, own in groupby(rows, key=lambda row: int(row["document"])):
-                yield number, {name: [_event(one) for one in each] for name, each in groupby(own, key=_stream)}
+                yield number, {name: _events(list(each)) for name, each in groupby(own, key=_stream)}
 
     def history(self, number: int | None = None, *, before: int | None = None, most: int = 100) -> list[dict[str, Any]]:
         """Return what was done last, newest first, as plain values.
@@ -160,13 +158,13 @@ class Journal:
             rows = connection.execute(chosen).mappings().all()
         return [
             {
-                **event_json(_event(row)),
+                **event_json(event),
                 "id": row["id"],
                 "document": row["document"],
                 "name": text_of_bytes(row["name"]),
                 "stream": row["stream"],
             }
-            for row in rows
+            for row, event in zip(rows, _events(rows), strict=True)
         ]
 
     def add(self, number: int, stream: str, event: Event, *, reviewer: str, seen: int) -> Event:
@@ -224,8 +222,13 @@ def event_json(event: Event) -> dict[str, Any]:
     }
 
 
-def _event(row: RowMapping) -> Event:
-    told: Mapping[str, Any] = json.loads(row["payload"])
+def _events(rows: Sequence[RowMapping]) -> list[Event]:
+    """Read events; their payloads at once, since a stream may have thousands."""
+    payloads = json.loads(f"[{','.join(row['payload'] for row in rows)}]")
+    return [_event(row, told) for row, told in zip(rows, payloads, strict=True)]
+
+
+def _event(row: RowMapping, told: Mapping[str, Any]) -> Event:
     label = None if row["label"] is None else text_of_bytes(bytes(row["label"]))
     span, into = (None if told[name] is None else Span(*told[name]) for name in ("span", "into"))
     return Event(row["kind"], label, span, into, told["note"], row["reviewer"], row["at"], row["version"])

@@ -26,6 +26,8 @@ SORTS: Mapping[str, ColumnElement[Any]] = {
     "length": DOCUMENTS.c.words.desc(),
 }
 SHOWN = ("open", "done", "all")
+LAST = 1_000_000
+"""Pages that can be asked for."""
 MOST_FOUND = 200
 """Characters of a search."""
 
@@ -51,8 +53,8 @@ class Asked:
             raise unknown("order of the queue", self.sort, SORTS)
         if self.show not in SHOWN:
             raise unknown("part of the queue", self.show, SHOWN)
-        if self.page < 1 or len(self.find) > MOST_FOUND:
-            raise SettingError(f"pages count from 1, and a search has at most {MOST_FOUND} characters.")
+        if not 1 <= self.page <= LAST or len(self.find) > MOST_FOUND:
+            raise SettingError(f"pages go from 1 to {LAST:,}, and a search has at most {MOST_FOUND} characters.")
 
     def query(self, **changed: object) -> str:
         """Return it as the query of an address, from the first page on unless another one is named."""

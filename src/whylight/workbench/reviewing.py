@@ -8,6 +8,7 @@ stands, and are not undone. A span is a part, a start and an end in code points,
 is checked when the event is made: so a state can be read without the model, and without what it proposed.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -102,7 +103,7 @@ def review_of(events: Sequence[Event]) -> Review:
     """Return what the events of one stream, oldest first, come to."""
     counting, taken_back = _counting(events)
     decisions: dict[str, str] = {}
-    marked: dict[str, set[Span]] = {}
+    marked: dict[str, list[Span]] = {}
     refused: dict[str, set[Span]] = {}
     note = ""
     for one in counting:
@@ -116,11 +117,11 @@ def review_of(events: Sequence[Event]) -> Review:
         elif one.kind == "note":
             note = one.note or ""
         else:
-            _change_marks(one, marked.setdefault(label, set()), refused.setdefault(label, set()))
+            _change_marks(one, marked.setdefault(label, []), refused.setdefault(label, set()))
     standing = [one.kind for one in events if one.kind in STANDING]
     return Review(
         decisions=decisions,
-        marked={label: tuple(sorted(own)) for label, own in marked.items() if own},
+        marked={label: tuple(own) for label, own in marked.items() if own},
         refused={label: tuple(sorted(own)) for label, own in refused.items() if own},
         note=note,
         done=bool(standing) and standing[-1] == "done",
@@ -150,17 +151,25 @@ def _counting(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
     return counting, taken_back
 
 
-def _change_marks(event: Event, marked: set[Span], refused: set[Span]) -> None:
-    """Mark or refuse a stretch; a stretch is never both, and a mark takes the place of those that it overlaps."""
+def _change_marks(event: Event, marked: list[Span], refused: set[Span]) -> None:
+    """Mark or refuse a stretch; a stretch is never both, and a mark takes the place of those that it overlaps.
+
+    Marks are in reading order and do not overlap, so that those which a new one touches stand together.
+    """
     if event.span is None:
         return
     if event.kind in ("unmark", "correct"):
-        marked.discard(event.span)
+        if event.span in marked:
+            marked.remove(event.span)
         refused.add(event.span)
     new = event.into if event.kind == "correct" else event.span if event.kind == "mark" else None
     if new is not None:
-        marked -= {one for one in marked if overlap(one, new)}
-        marked.add(new)
+        first = last = bisect_left(marked, new)
+        while first > 0 and overlap(marked[first - 1], new):
+            first -= 1
+        while last < len(marked) and overlap(marked[last], new):
+            last += 1
+        marked[first:last] = [new]
         refused.discard(new)
 
 
@@ -174,14 +183,16 @@ def characters(spans: Iterable[Span]) -> set[tuple[int, int]]:
     return {(span.part, at) for span in spans for at in range(span.start, span.end)}
 
 
-def checked_event(given: Mapping[str, Any], *, parts: Sequence[str], labels: Sequence[str], review: Review) -> Event:
+def checked_event(
+    given: Mapping[str, Any], *, parts: Sequence[str], labels: Sequence[str], before: Sequence[Event]
+) -> Event:
     """Make an event of what a browser sent, or say what is wrong with it.
 
     Args:
         given: `kind`, and what belongs to it.
         parts: The text of the document, and its pair if there is one.
         labels: The labels that exist.
-        review: The state that it is added to.
+        before: The events of the stream that it is added to.
     """
     kind, label = given.get("kind"), given.get("label")
     if kind not in KINDS:
@@ -190,7 +201,7 @@ def checked_event(given: Mapping[str, Any], *, parts: Sequence[str], labels: Seq
         raise InputError(f"an event '{kind}' {'needs' if kind in OF_LABELS else 'has no'} label.")
     if label is not None and label not in labels:
         raise unknown("label", label, labels)
-    if (kind == "undo" and not review.undoable) or (kind == "redo" and not review.redoable):
+    if kind in ("undo", "redo") and not _counting(before)[kind == "redo"]:
         raise InputError(f"there is nothing to {kind}.")
     span, into = (_checked_span(given.get(name), parts) for name in ("span", "into"))
     if (kind in OF_SPANS) != (span is not None) or (kind == "correct") != (into is not None):

@@ -8,6 +8,7 @@ makes, by a hash of the same question.
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from pathlib import Path
@@ -17,9 +18,11 @@ import numpy as np
 
 from whylight.core.errors import InputError
 from whylight.core.explanation import Explanation
-from whylight.core.text import Text, text_of
+from whylight.core.printable import one_line
+from whylight.core.text import Span, Text, text_of
 from whylight.data.dataset import Dataset, Record
 from whylight.explaining.variants import table_name
+from whylight.models.bundled_start import CLASSIFIERS
 from whylight.store import runs
 from whylight.store.explanations import explanation_of
 from whylight.store.tables import HUMAN, RANDOM, Row
@@ -70,8 +73,15 @@ class RunFolder:
 
     @property
     def model(self) -> str:
-        """What the run calls its model."""
-        return str(self.asked.get("model"))
+        """Where the model of the run is: a folder that is here, or a bundled one; nothing is fetched for a run.
+
+        Raises:
+            InputError: It is neither.
+        """
+        name = str(self.asked.get("model"))
+        if name not in CLASSIFIERS and not Path(name).is_dir():
+            raise InputError(f"the run is of the model '{one_line(name)}', which is no folder here; name it: --model.")
+        return name
 
     def documents(self) -> Dataset:
         """Return the texts of the run; those that failed have no explanation, and are not among them."""
@@ -99,7 +109,8 @@ class RunFolder:
         fresh: dict[str, Explanation] = {}
         for _, text, rows in self._texts():
             for method in desk.methods:
-                found = _whole([row for row in rows if row["method"] == table_name(method)], text)
+                with self._said():
+                    found = _whole([row for row in rows if row["method"] == table_name(method)], text)
                 if found is None or method in reasons:
                     continue
                 labels = [target.index for target in found.targets]
@@ -118,8 +129,20 @@ class RunFolder:
         for name, own in groupby(self.rows, key=lambda row: str(row["example_id"])):
             rows = list(own)
             if rows[0]["kind"] != "text":
-                raise InputError(f"reviewers read texts, and '{self.folder}' is of the kind '{rows[0]['kind']}'.")
-            yield name, text_of(explanation_of(rows[0]).example), rows
+                kind = one_line(str(rows[0]["kind"]))
+                raise InputError(f"reviewers read texts, and '{self.folder}' is of the kind '{kind}'.")
+            with self._said():
+                text = text_of(explanation_of(rows[0]).example)
+                _check_places(text.words or (), text)
+            yield name, text, rows
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """Say in one sentence that rows are damaged; whoever made the folder may have meant it so."""
+        try:
+            yield
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            raise InputError(f"'{self.folder}' is damaged: it has rows that are no explanations.") from None
 
     def _obstacle(self, desk: Desk) -> str:
         """Say why nothing can be taken over; empty if something can."""
@@ -155,6 +178,11 @@ def _whole(rows: Sequence[Row], text: Text) -> Explanation | None:
         return None
     own = [explanation_of(each[label]) for label in predicted]
     first, receipt = own[0], own[0].provenance
+    _check_places(first.places, text)
+    if any(one.places != first.places or one.example != first.example for one in own):
+        raise ValueError("places of another text")
+    if any(one.scores.shape != (1, len(first.places)) or not np.isfinite(one.scores).all() for one in own):
+        raise ValueError("scores of other places")
     if text_of(first.example) != text:
         return None
     gaps = [one.provenance.completeness_gap for one in own]
@@ -162,6 +190,17 @@ def _whole(rows: Sequence[Row], text: Text) -> Explanation | None:
     scores = np.concatenate([one.scores for one in (own if receipt.class_specific else own[:1])])
     targets = tuple(one.targets[0] for one in own)
     return replace(first, targets=targets, scores=scores, provenance=replace(receipt, completeness_gap=gap))
+
+
+def _check_places(places: Sequence[Span], text: Text) -> None:
+    """Refuse places that are none in a text."""
+    lengths = [len(part) for part in text.parts]
+    for one in places:
+        numbers = (one.part, one.start, one.end)
+        if not all(isinstance(number, int) for number in numbers):
+            raise TypeError("places are numbers")
+        if not 0 <= one.part < len(lengths) or not 0 <= one.start <= one.end <= lengths[one.part]:
+            raise ValueError("places outside the text")
 
 
 def _receipt(explanation: Explanation) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import Depends, HTTPException, Query, Request
 
 from whylight.core.errors import InputError
 from whylight.workbench.bench import Bench
@@ -50,6 +50,10 @@ def asked_for(sort: str = USUAL.sort, show: str = USUAL.show, find: str = USUAL.
 
 
 AskedFor = Annotated[Asked, Depends(asked_for)]
+
+
+Before = Annotated[int | None, Query(ge=1, lt=2**31)]
+"""The number of an event."""
 
 
 def label_index(bench: Bench, label: str) -> int:

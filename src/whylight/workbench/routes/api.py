@@ -15,7 +15,7 @@ from whylight.workbench.export import record_of
 from whylight.workbench.journal import ADJUDICATION, Conflict, Document, stream_of
 from whylight.workbench.queue import neighbours
 from whylight.workbench.reviewing import Review, checked_event, review_of
-from whylight.workbench.routes.access import AskedFor, OnBench, SignedIn, TheDocument, label_index
+from whylight.workbench.routes.access import AskedFor, Before, OnBench, SignedIn, TheDocument, label_index
 from whylight.workbench.sessions import COOKIE
 
 router = APIRouter(prefix="/api")
@@ -165,7 +165,7 @@ def suggestions(bench: OnBench, session: SignedIn) -> list[dict[str, Any]]:
 
 
 @router.get("/history")
-def history(bench: OnBench, _session: SignedIn, before: int | None = None) -> list[dict[str, Any]]:
+def history(bench: OnBench, _session: SignedIn, before: Before = None) -> list[dict[str, Any]]:
     """Return what was done last."""
     return bench.journal.history(before=before)
 
@@ -173,16 +173,16 @@ def history(bench: OnBench, _session: SignedIn, before: int | None = None) -> li
 def _added(
     bench: Bench, reviewer: str, found: Document, given: Action, stream: str, response: Response
 ) -> dict[str, Any]:
-    now = _review(bench, found, stream)
-    if now.version == given.version:
+    events = bench.journal.events(found.id, stream)
+    if len(events) == given.version:
         told = given.model_dump(exclude={"version"}, exclude_none=True)
-        event = checked_event(told, parts=found.text.parts, labels=bench.desk.labels.names, review=now)
+        event = checked_event(told, parts=found.text.parts, labels=bench.desk.labels.names, before=events)
         try:
-            bench.journal.add(found.id, stream, event, reviewer=reviewer, seen=now.version)
+            added = bench.journal.add(found.id, stream, event, reviewer=reviewer, seen=len(events))
+            return review_of([*events, added]).to_json()
         except Conflict:
-            response.status_code = 409
-    else:
-        response.status_code = 409
+            pass
+    response.status_code = 409
     return _review(bench, found, stream).to_json()
 
 

@@ -21,14 +21,14 @@ from whylight.explaining.compatible import compatible
 from whylight.report.templating import displayable
 from whylight.workbench.agreement import agreements, disagreements
 from whylight.workbench.bench import Bench
-from whylight.workbench.queue import SHOWN, SORTS, queue_page
-from whylight.workbench.routes.access import AskedFor, OnBench, SignedIn, TheDocument
+from whylight.workbench.queue import SHOWN, SORTS, Asked, QueuePage, queue_page
+from whylight.workbench.routes.access import AskedFor, Before, OnBench, SignedIn, TheDocument
 from whylight.workbench.routes.api import file_name
 from whylight.workbench.routes.exports import ready
 from whylight.workbench.sessions import COOKIE, Session
 from whylight.workbench.suggesting import Habit, Place
 
-router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+router = APIRouter(default_response_class=HTMLResponse)
 TITLES = {
     "uncertainty": "uncertainty",
     "doubt": "doubt",
@@ -86,19 +86,22 @@ def sign_in(request: Request, bench: OnBench) -> Response:
 def queue(bench: OnBench, session: SignedIn, asked: AskedFor) -> Response:
     """Show the queue."""
     found = queue_page(bench.engine, asked, session.reviewer, model=bench.desk.findings.model)
-    return render(
-        "queue.html",
-        session,
-        found=found,
-        asked=asked,
-        sorts=SORTS,
-        titles=TITLES,
-        shown={name: SHOWN_AS[name] for name in SHOWN},
-        meanings=MEANINGS,
-        described=described(bench),
-        model=one_line(bench.desk.classifier.identity),
-        progress=bench.job.progress,
-    )
+    return render("queue.html", session, **queue_values(bench, asked, found))
+
+
+def queue_values(bench: Bench, asked: Asked, found: QueuePage) -> dict[str, Any]:
+    """Return what the page of the queue shows."""
+    return {
+        "found": found,
+        "asked": asked,
+        "sorts": SORTS,
+        "titles": TITLES,
+        "shown": {name: SHOWN_AS[name] for name in SHOWN},
+        "meanings": MEANINGS,
+        "described": described(bench),
+        "model": one_line(bench.desk.classifier.identity),
+        "progress": bench.job.progress,
+    }
 
 
 @router.get("/documents/{number}")
@@ -178,7 +181,7 @@ def playground(bench: OnBench, session: SignedIn) -> Response:
 
 
 @router.get("/history")
-def history(bench: OnBench, session: SignedIn, before: int | None = None) -> Response:
+def history(bench: OnBench, session: SignedIn, before: Before = None) -> Response:
     """Show who did what, and when."""
     rows = bench.journal.history(before=before)
     texts = {

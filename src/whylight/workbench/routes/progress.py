@@ -5,14 +5,16 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 
-from fastapi import APIRouter, HTTPException, Request
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from whylight.workbench.bench import Bench
 from whylight.workbench.routes.access import OnBench, SignedIn
 
 router = APIRouter(prefix="/api")
 MOST_READERS = 32
+TOO_MANY = "too many pages follow the job; load this one again later."
 EVERY = 0.5
 """Seconds between two looks."""
 
@@ -23,21 +25,36 @@ class Readers:
     def __init__(self) -> None:
         self.count = 0
 
-    async def told(self, bench: Bench) -> AsyncIterator[str]:
-        """Tell a page how far the job is until it ends; one page too many is told once."""
-        self.count += 1
+
+class Followed(StreamingResponse):
+    """The progress of a job until it ends; one page too many is turned away."""
+
+    def __init__(self, bench: Bench, readers: Readers) -> None:
+        super().__init__(_told(bench), media_type="text/event-stream")
+        self._readers = readers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer; nothing else runs between the look at the number and its change."""
+        if self._readers.count >= MOST_READERS:
+            await JSONResponse({"detail": TOO_MANY}, 503)(scope, receive, send)
+            return
+        self._readers.count += 1
         try:
-            last = None
-            while True:
-                now = bench.job.progress
-                if now != last:
-                    yield f"data: {json.dumps(asdict(now))}\n\n"
-                    last = now
-                if not now.running or self.count > MOST_READERS:
-                    return
-                await asyncio.sleep(EVERY)
+            await super().__call__(scope, receive, send)
         finally:
-            self.count -= 1
+            self._readers.count -= 1
+
+
+async def _told(bench: Bench) -> AsyncIterator[str]:
+    last = None
+    while True:
+        now = bench.job.progress
+        if now != last:
+            yield f"data: {json.dumps(asdict(now))}\n\n"
+            last = now
+        if not now.running:
+            return
+        await asyncio.sleep(EVERY)
 
 
 @router.get("/job")
@@ -54,9 +71,6 @@ def start(bench: OnBench, _session: SignedIn) -> dict[str, object]:
 
 
 @router.get("/progress")
-async def progress(request: Request, bench: OnBench, _session: SignedIn) -> StreamingResponse:
+async def progress(request: Request, bench: OnBench, _session: SignedIn) -> Response:
     """Follow the job until it ends."""
-    readers: Readers = request.app.state.readers
-    if readers.count >= MOST_READERS:
-        raise HTTPException(503, "too many pages follow the job; load this one again later.")
-    return StreamingResponse(readers.told(bench), media_type="text/event-stream")
+    return Followed(bench, request.app.state.readers)

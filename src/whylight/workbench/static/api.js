@@ -15,6 +15,7 @@ export async function ask(path, body) {
   const given = body === undefined ? {} : {
     method: "POST",
     body: JSON.stringify(body),
+    keepalive: body.kind === "note", // one that was begun when the page is left is still sent
     headers: { "content-type": "application/json", "x-whylight-token": token },
   };
   const answer = await fetch(path, { credentials: "same-origin", ...given });

@@ -7,8 +7,11 @@ import { TextView } from "./text.js";
 const number = Number(document.getElementById("review").dataset.document);
 const path = `/api/documents/${number}`;
 const { queue } = document.getElementById("review").dataset; // which part of the queue comes next
-const view = { label: null, method: null, evidence: null, at: null, fall: null, other: null, cursor: null };
-const known = new Map(); // evidence by label and method
+const view = { label: null, method: null, evidence: null, at: null, fall: null, other: null, cursor: null, all: false };
+const known = new Map(); // evidence by label and method, or the promise of it
+const note = document.getElementById("note");
+const PAUSE = 700;
+let typing;
 
 async function load() {
   const found = await ask(path + queue);
@@ -16,7 +19,7 @@ async function load() {
   view.labels = found.labels;
   Object.assign(view, { review: found.review, threshold: found.threshold, methods: found.methods, next: found.next, previous: found.previous });
   document.getElementById("all-labels").replaceChildren(...found.labels.map((one) => element("option", { value: one.label }, one.description ?? "")));
-  document.getElementById("note").value = found.review.note;
+  note.value = found.review.note;
   const asked = new URLSearchParams(location.hash.slice(1));
   const first = shown()[0]?.label ?? null;
   const label = found.labels.some((one) => one.label === asked.get("label")) ? asked.get("label") : first;
@@ -31,32 +34,37 @@ function shown() {
     .sort((one, other) => other.probability - one.probability);
 }
 
-async function evidence(label, method) {
+// the evidence, if it is known; else nothing, and it is drawn when it comes
+function evidence(label, method) {
   const key = JSON.stringify([label, method]);
-  if (!known.has(key)) known.set(key, ask(`${path}/evidence?${new URLSearchParams({ label, method })}`));
-  return known.get(key);
+  const found = known.get(key);
+  if (found === undefined) {
+    const asked = ask(`${path}/evidence?${new URLSearchParams({ label, method })}`).then((one) => known.set(key, one));
+    known.set(key, asked);
+    asked.then(() => view.label === label && explain(), (error) => { known.delete(key); say(error.message); });
+  }
+  return found === undefined || found instanceof Promise ? null : found;
 }
 
 async function choose(label, method = view.method, at = 0) {
-  Object.assign(view, { label, method, evidence: null, at: null, fall: null, other: null });
-  draw();
-  const found = await evidence(label, method);
-  if (view.label !== label || view.method !== method) return; // the reviewer went on
-  view.evidence = found;
-  view.at = found.for.length ? Math.min(Math.max(0, at), found.for.length - 1) : null;
-  draw();
-  remember();
-  if (view.at !== null) view.text.show(found.for[view.at]);
-  if (view.methods.length > 1) compare(label, method);
+  Object.assign(view, { label, method, evidence: null, at: null, fall: null, other: null, wanted: at });
+  explain();
 }
 
-// whether another method names other evidence: it is said before anything is accepted
-async function compare(label, method) {
-  const other = view.methods.find((one) => one !== method);
-  const theirs = await evidence(label, other);
-  if (view.label !== label || view.method !== method) return;
-  view.other = { method: other, for: theirs.for, apart: distance(view.evidence.for, theirs.for) };
+// shows what is known of the label, and whether another method names other evidence, before anything is accepted
+function explain() {
+  const other = view.methods.find((one) => one !== view.method);
+  const [found, theirs] = [evidence(view.label, view.method), other === undefined ? null : evidence(view.label, other)];
+  if (found !== null && view.evidence === null) {
+    view.evidence = found;
+    view.at = found.for.length ? Math.min(Math.max(0, view.wanted), found.for.length - 1) : null;
+  }
+  if (found !== null && theirs !== null) {
+    view.other = { method: other, for: theirs.for, apart: distance(found.for, theirs.for) };
+  }
   draw();
+  remember();
+  if (view.at !== null) view.text.show(view.evidence.for[view.at]);
 }
 
 function distance(one, other) {
@@ -72,11 +80,31 @@ function remember() {
   history.replaceState(null, "", `#${place}`);
 }
 
+const drawn = new Map(); // what stands on the page for a label, and what it was made of
+
+// the section of a label, made again only if something in it has changed: lists may be long
+function section(label) {
+  const current = view.label === label.label;
+  const marks = current ? [view.review.marked[label.label], view.review.refused[label.label]] : [];
+  const made = JSON.stringify([current, view.review.decisions[label.label], view.method, marks]);
+  const found = current ? [view.evidence, view.fall, view.other, view.all] : [];
+  const known = drawn.get(label.label);
+  if (known && known.made === made && known.found.every((one, at) => one === found[at])) return known.element;
+  const one = panel(view, label, actions);
+  drawn.set(label.label, { element: one, made, found });
+  return one;
+}
+
 function draw() {
   const place = document.getElementById("labels");
   const focused = document.activeElement?.closest("[data-label]")?.dataset.label;
-  place.replaceChildren(...shown().map((one) => panel(view, one, actions)));
-  if (focused !== undefined) place.querySelector(`[data-label="${CSS.escape(focused)}"] button`)?.focus({ preventScroll: true });
+  const [sections, standing] = [shown().map(section), [...place.children]];
+  if (sections.length !== standing.length || sections.some((one, at) => one !== standing[at])) {
+    place.replaceChildren(...sections);
+    if (focused !== undefined) place.querySelector(`[data-label="${CSS.escape(focused)}"] button`)?.focus({ preventScroll: true });
+  }
+  place.querySelector("li.current")?.classList.remove("current");
+  if (view.at !== null) place.querySelector(`.current .proposed > :nth-child(${view.at + 1})`)?.classList.add("current");
   const decided = Object.keys(view.review.decisions).length;
   document.getElementById("state").textContent = shown().length
     ? `${shown().length} label${shown().length === 1 ? "" : "s"}, ${decided} decided${view.review.done ? ", done" : ""}`
@@ -115,7 +143,7 @@ function act(kind, given = {}) {
         say(`Not saved: ${error.message}`);
       }
     }
-    document.getElementById("note").value = view.review.note;
+    if (document.activeElement !== note) note.value = view.review.note;
     draw();
   });
   return sending;
@@ -151,6 +179,10 @@ async function correct(moved) {
 
 const actions = {
   choose,
+  all: () => {
+    view.all = true;
+    draw();
+  },
   show: (one, at) => {
     view.at = at ?? view.at;
     draw();
@@ -201,10 +233,12 @@ const actions = {
     field.value = "";
     return act("add", { label }).then(() => view.review.decisions[label] && choose(label));
   },
-  note: () => document.getElementById("note").focus(),
+  note: () => note.focus(),
   undo: () => act("undo"),
   redo: () => act("redo"),
   done: async () => {
+    keepNote();
+    await sending; // what was decided just now counts
     const done = !view.review.done;
     const open = shown().filter((one) => one.predicted && !view.review.decisions[one.label]).length;
     if (done && open && !view.warned) {
@@ -246,7 +280,17 @@ document.addEventListener("keydown", (event) => {
 for (const button of document.querySelectorAll("[data-do]")) {
   button.addEventListener("click", () => actions[button.dataset.do]());
 }
-document.getElementById("note").addEventListener("change", (event) => act("note", { note: event.target.value }));
+// a note is saved at every pause, when it is left, and when the page is left
+function keepNote() {
+  clearTimeout(typing);
+  if (view.review && note.value !== view.review.note) act("note", { note: note.value });
+}
+note.addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(keepNote, PAUSE);
+});
+note.addEventListener("change", keepNote);
+addEventListener("pagehide", keepNote);
 document.getElementById("missing").addEventListener("keydown", (event) => {
   if (event.key === "Enter") actions.add();
 });

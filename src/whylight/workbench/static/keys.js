@@ -31,7 +31,8 @@ const WORDS = {
 
 function kept() {
   try {
-    return JSON.parse(localStorage.getItem(KEPT)) ?? {};
+    const found = Object.entries(JSON.parse(localStorage.getItem(KEPT)) ?? {});
+    return Object.fromEntries(found.filter(([name, key]) => name in WORDS && typeof key === "string" && key));
   } catch {
     return {};
   }

@@ -1,6 +1,8 @@
 // One label: its probability, what was decided, its evidence as buttons, and what speaks against it.
 import { element, percent } from "./api.js";
 
+const MOST = 50; // marks that are listed at once
+
 export function panel(view, label, actions) {
   const decision = view.review.decisions[label.label];
   const current = view.label === label.label;
@@ -19,7 +21,7 @@ export function panel(view, label, actions) {
     line.style.insetInlineStart = `${100 * view.threshold}%`;
     bar.append(line);
   }
-  const made = element("section", { class: current ? "card label current" : "card label", data: { label: label.label } }, head, bar);
+  const made = element("section", { class: current ? "card label current" : "card label", data: { label: label.label } }, element("h2", {}, head), bar);
   if (current) made.append(...opened(view, label, actions));
   return made;
 }
@@ -72,12 +74,11 @@ function doubts(view) {
 function list(view, stretches, actions, { kind = "" } = {}) {
   const [against, mine] = [kind === "against", kind === ""];
   if (!stretches.length) return element("p", { class: "muted" }, "none");
-  return element("ol", { class: `evidence ${kind}` }, ...stretches.map((one, number) => {
+  return element("ol", { class: `evidence ${mine ? "proposed" : kind}` }, ...stretches.map((one, number) => {
     const state = standing(view, one);
-    const current = mine && view.at === number;
     return element(
       "li",
-      { class: `${state} ${current ? "current" : ""}` },
+      { class: state },
       element("button", { type: "button", class: "stretch", dir: "auto", onclick: () => actions.show(one, mine ? number : null) },
         one.text, element("span", { class: "score" }, ` ${one.score >= 0 ? "+" : ""}${one.score.toFixed(2)}`)),
       against ? null : element("button", { type: "button", class: "plain", "aria-label": `right: ${one.text}`, "aria-pressed": String(state === "is-marked"), onclick: () => actions.confirm(one) }, "✓"),
@@ -97,12 +98,13 @@ function own(view, label, actions) {
   const proposed = new Set(view.evidence.for.map((one) => [one.part, one.start, one.end].join()));
   const rest = (view.review.marked[label.label] ?? []).filter((span) => !proposed.has(span.join()));
   if (!rest.length) return [];
-  return [element("h3", {}, "Marked by you"), element("ol", { class: "evidence" }, ...rest.map(([part, start, end]) => {
+  const more = view.all ? 0 : rest.length - MOST;
+  return [element("h3", {}, `Marked by you (${rest.length})`), element("ol", { class: "evidence" }, ...rest.slice(0, more > 0 ? MOST : rest.length).map(([part, start, end]) => {
     const one = view.text.complete({ part, start, end });
     return element("li", { class: "is-marked" },
       element("button", { type: "button", class: "stretch", dir: "auto", onclick: () => actions.show(one, null) }, one.text),
       element("button", { type: "button", class: "plain", "aria-label": `wrong: ${one.text}`, onclick: () => actions.refuse(one) }, "✗"));
-  }))];
+  })), ...(more > 0 ? [element("button", { type: "button", class: "plain", onclick: () => actions.all() }, `Show ${more} more`)] : [])];
 }
 
 function standing(view, one) {

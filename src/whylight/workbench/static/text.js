@@ -17,6 +17,7 @@ export class TextView {
       place.append(block);
       return { node, text, offsets: new Offsets(text), words: null };
     });
+    this.painted = Object.fromEntries(NAMES.map((name) => [name, new Map()])); // ranges by what they are of
     this.highlights = Object.fromEntries(NAMES.map((name, order) => {
       const one = new Highlight();
       one.priority = order;
@@ -33,10 +34,22 @@ export class TextView {
     return range;
   }
 
+  // paint stretches, those alone that were not painted so before: there may be thousands
   paint(name, spans) {
-    const one = this.highlights[name];
-    one.clear();
-    for (const span of spans) one.add(this.range(span));
+    const [one, known] = [this.highlights[name], this.painted[name]];
+    const wanted = new Map(spans.map((span) => [`${span.part} ${span.start} ${span.end}`, span]));
+    for (const [key, range] of known) {
+      if (!wanted.has(key)) {
+        one.delete(range);
+        known.delete(key);
+      }
+    }
+    for (const [key, span] of wanted) {
+      if (known.has(key)) continue;
+      const range = this.range(span);
+      known.set(key, range);
+      one.add(range);
+    }
   }
 
   show(span) {
