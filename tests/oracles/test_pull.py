@@ -1,9 +1,10 @@
 """The pull between features of a grid, by shifts, against the sum over all pairs."""
 
 import numpy as np
+import pytest
 import torch
 
-from whylight.methods._pull import Pull, grid_of, grid_pull
+from whylight.methods._pull import Pull, _felt_rings, _rings, grid_of, grid_pull
 
 
 def places(rows: int, columns: int) -> np.ndarray:
@@ -48,3 +49,23 @@ def test_many_features_are_pulled_at_as_few_are() -> None:
     found = Pull(places(rows, columns), weight)(weight, width)
     expected = dense(weight.reshape(rows, columns), width.reshape(rows, columns), radius=20).flatten()
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_distances_that_are_left_out_are_less_than_rounding(dtype: torch.dtype) -> None:
+    draw = torch.Generator().manual_seed(2)
+    for widest in (1.2, 4.0, 12.0):
+        weight = 6 * torch.rand((30, 30), generator=draw, dtype=torch.float64) - 3
+        width = widest * (0.5 + torch.rand((30, 30), generator=draw, dtype=torch.float64) / 2)
+        felt = _felt_rings(weight.to(dtype), width.to(dtype), 20)
+        assert 0 < len(felt) < len(_rings(20))
+        nearest = max(square for square, _ in felt)
+        left_out = sum(
+            len(shifts) * weight.abs().max() * torch.exp(-square / width.max())
+            for square, shifts in _rings(20)
+            if square > nearest
+        )
+        assert 0 < left_out < torch.finfo(dtype).eps / 10
+        found = grid_pull(weight.to(dtype), width.to(dtype)).double()
+        exact = dense(weight, width, radius=20)
+        assert (found - exact).abs().max() < 64 * torch.finfo(dtype).eps * exact.abs().max()

@@ -192,6 +192,7 @@ class Mask:
         # its own: the draws are the same whoever shares the batch
         self._generator = torch.Generator().manual_seed(asked.seed % 2**63)
         self._spread = float(inputs[game.view.positions.content].std(correction=0)) * self.numbers.noise
+        self._values: Tensor | None = None
         self.done, self.settled, self._last_mean, self._decrease = 0, False, 1.0, 1.0
         self._check = self._check_text if asked.preset_of(game) == "text" else self._check_picture
 
@@ -206,9 +207,12 @@ class Mask:
         return max(1, math.ceil(self.numbers.steps / self._asked.pace))
 
     def values(self) -> Tensor:
-        """Return how far each feature is present, `[features]`."""
-        width = self.sigma if self._asked.kernel == "sigma" else self.sigma.square()
-        return self._pull(self._weight, width).sigmoid()
+        """Return how far each feature is present, `[features]`; worked out once in a step."""
+        if self._values is None:
+            width = self.sigma if self._asked.kernel == "sigma" else self.sigma.square()
+            with torch.enable_grad():
+                self._values = self._pull(self._weight, width).sigmoid()
+        return self._values
 
     def points(self, values: Tensor) -> Tensor:
         """Return what is kept and the rest over each background, with noise, `[rows, positions, dims]`."""
@@ -238,6 +242,7 @@ class Mask:
         self._optimiser.zero_grad()
         with torch.no_grad():
             self.sigma.clamp_(min=self.numbers.least_sigma)
+        self._values = None
         self.done += 1
         self.game.view.meter.backward += self.rows
         self._check()

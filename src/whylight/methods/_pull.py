@@ -5,9 +5,11 @@
 A few hundred features have a matrix of distances. Pixels have too many for one; they lie on a grid, where the sources
 at one distance are a few shifted copies of the grid. So shifts within a radius are added up, the exponential is taken
 once per distinct distance, and the gradient is added up the same way, backwards: nothing is laid out per pair. It is no
-convolution, because each source has a width of its own. Cost on a grid: (2 radius + 1)^2 additions per pixel and way.
+convolution, because each source has a width of its own. Cost on a grid: (2 radius + 1)^2 additions per pixel and way;
+fewer while widths are small, since distances are left out from which all sources together give less than rounding does.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -22,8 +24,14 @@ from whylight.core.arrays import Floats
 
 RADIUS = 20
 """As published: in a square of 41 pixels around it a pixel is pulled at."""
+NOTHING = 0.1
+"""What all sources that are left out give at most, as a share of what numbers near 1 are rounded by."""
 MOST_DENSE = 1024
 """Features up to which every pair has an entry."""
+
+
+Ring = tuple[float, list[tuple[int, int]]]
+"""The square of a distance, and the shifts of that length."""
 
 
 class Pull:
@@ -74,9 +82,9 @@ class _GridPull(torch.autograd.Function):
     def forward(ctx: Any, weight: Tensor, width: Tensor, radius: int) -> Tensor:  # noqa: ANN401  torch's own
         """Add up what sources at each distance give, shifted to where it is felt."""
         ctx.save_for_backward(weight, width)
-        ctx.radius = radius
+        ctx.radius, ctx.rings = radius, _felt_rings(weight, width, radius)
         total = pad(torch.zeros_like(weight), (radius,) * 4)
-        for square, shifts in _rings(radius):
+        for square, shifts in ctx.rings:
             given = weight * (-square / width).exp()
             for part in _shifted(total, shifts, weight.shape, radius):
                 part += given  # noqa: PLW2901  a window into the total
@@ -88,7 +96,7 @@ class _GridPull(torch.autograd.Function):
         weight, width = ctx.saved_tensors
         felt = pad(slopes[0], (ctx.radius,) * 4)
         by_weight, by_width = torch.zeros_like(weight), torch.zeros_like(weight)
-        for square, shifts in _rings(ctx.radius):
+        for square, shifts in ctx.rings:
             share = torch.zeros_like(weight)
             for part in _shifted(felt, shifts, weight.shape, ctx.radius):
                 share += part
@@ -105,8 +113,18 @@ def _shifted(around: Tensor, shifts: list[tuple[int, int]], shape: torch.Size, r
         yield around[radius + down : radius + down + rows, radius + across : radius + across + columns]
 
 
+def _felt_rings(weight: Tensor, width: Tensor, radius: int) -> list[Ring]:
+    """Return the shifts at whose distance anything is felt."""
+    strongest, widest, rings = float(weight.abs().max()), float(width.max()), _rings(radius)
+    if not 0 < strongest < math.inf or not 0 < widest < math.inf:
+        return rings
+    least = NOTHING * torch.finfo(weight.dtype).eps
+    reach = widest * math.log(max(1.0, strongest * (2 * radius + 1) ** 2 / least))
+    return [ring for ring in rings if ring[0] <= reach]
+
+
 @cache
-def _rings(radius: int) -> list[tuple[float, list[tuple[int, int]]]]:
+def _rings(radius: int) -> list[Ring]:
     """Return the shifts within a square, by the square of their length."""
     rings: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for down in range(-radius, radius + 1):

@@ -136,7 +136,7 @@ def take_step(masks: Sequence[Mask]) -> None:
 def _found_masks(masks: Sequence[Mask], asked: Asked, *, interrupted: bool) -> Scores:
     """Return the masks of a game, one row per target."""
     with torch.no_grad():
-        values = np.stack([mask.values().double().cpu().numpy() for mask in masks])
+        values = np.stack([mask.values().detach().double().cpu().numpy() for mask in masks])
     restless = [mask for mask in masks if not mask.settled]
     stopped = interrupted and bool(restless)
     done = min((mask.done for mask in restless), default=0)
