@@ -214,7 +214,7 @@ REFUSED: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
     ("text", (explanation(targets=(0, 1)),), {}, "say which target you mean"),
     ("compare", (one,), {}, "is of several explanations, in a list"),
     ("compare", ([one],), {}, "2 explanations or more, not of 1"),
-    ("compare", ([one, two],), {}, "explanations of one text"),
+    ("compare", ([one, two],), {}, "explanations of one input"),
     ("compare", ([one, explanation(targets=(0,))],), {}, "different labels"),
     ("compare", ([one, one],), {"scale": "log"}, "unknown scale 'log'"),
     ("layers", ([one, one],), {}, "one method at several layers"),

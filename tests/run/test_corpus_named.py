@@ -174,7 +174,7 @@ def test_comparing_text_by_text_needs_scores_of_texts(classifier: Any, data: Dat
     wl.evaluate(classifier, data, methods=["occlusion"], metrics=["corpus_auprc"], out=tmp_path)
     code, _, said = cli("compare", str(tmp_path), "--method", "occlusion", "--against", "random")
     assert code == 2
-    assert "no run with scores of single texts to compare" in " ".join(said.split())
+    assert "no run with scores of single inputs to compare" in " ".join(said.split())
 
 
 def test_several_models_have_a_spread_of_named_metrics(classifier: Any, data: Dataset, tune: Dataset) -> None:

@@ -16,6 +16,8 @@ from test_parts import Killed, killing, sums
 
 import whylight as wl
 from whylight.core.errors import InputError, SettingError
+from whylight.core.inputs import Noun
+from whylight.core.text import Text
 from whylight.data.stream import Stream, stream
 from whylight.engines import crew
 from whylight.engines.engine import Died, Done, Event, Ready
@@ -233,11 +235,11 @@ def test_texts_are_counted_while_their_shard_is_worked_on(tmp_path: Path, monkey
     monkeypatch.setattr(tally, "MINUTE", 0.0)
     seen, real, enough = list[driving.Count](), tally.told, threading.Event()
 
-    def told(count: driving.Count, total: int | None) -> str:
+    def told(count: driving.Count, total: int | None, noun: Noun) -> str:
         seen.append(count)
         if count.texts == 10:
             enough.set()
-        return real(count, total)
+        return real(count, total, noun)
 
     def waiting(texts: list[str]) -> Any:
         if any("number 10" in text for text in texts):
@@ -256,12 +258,12 @@ def test_texts_are_counted_while_their_shard_is_worked_on(tmp_path: Path, monkey
 
 def test_progress_says_rate_time_left_and_failures() -> None:
     count = driving.Count()
-    assert tally.told(count, 2000) == "0 of 2,000 texts, the model is being loaded"
+    assert tally.told(count, 2000, Text.noun) == "0 of 2,000 texts, the model is being loaded"
     count.ready = time.monotonic() - 100
-    assert tally.told(count, 2000) == "0 of 2,000 texts"
+    assert tally.told(count, 2000, Text.noun) == "0 of 2,000 texts"
     count.texts, count.new, count.failed = 600, 500, 2
-    assert tally.told(count, 2000) == "600 of 2,000 texts, 5.0 per second, 5 min left, 2 failed"
-    assert tally.told(count, None) == "600 texts, 5.0 per second, 2 failed"
+    assert tally.told(count, 2000, Text.noun) == "600 of 2,000 texts, 5.0 per second, 5 min left, 2 failed"
+    assert tally.told(count, None, Text.noun) == "600 texts, 5.0 per second, 2 failed"
     assert [tally.paced(rate) for rate in (40.0, 0.5, 0.01, 1e-5)] == [
         "40.0 per second",
         "30.0 per minute",

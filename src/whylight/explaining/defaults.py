@@ -1,6 +1,6 @@
 """What explains where no method is named: the first methods of a list that work with the classifier.
 
-Where each label has an attention of its own, that is AttInGrad, whose lists of evidence agree best with what was marked;
+Where each label has an attention of its own, that is AttInGrad, whose evidence agrees best with what was marked;
 `decompx_linear`, which lends it a sign, stands beside it (docs/findings.md, evidence lists).
 """
 
