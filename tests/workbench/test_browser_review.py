@@ -166,8 +166,10 @@ def test_two_who_disagree_are_adjudicated(chromium: Any, tmp_path: Path, databas
         assert "Ada, Bob" in page.inner_text("table")
         page.click("main a:has-text('note 0')")
         page.wait_for_selector("text=They differ about whether it applies")
+        page.wait_for_load_state("load")  # scripts have run
         page.click("text=Decide as Ada")
         page.wait_for_selector("h2 .badge:has-text('accepted')")
+        page.wait_for_load_state("load")
         exported = json.loads(page.evaluate("fetch('/api/export').then((one) => one.text())"))
         assert exported["labels"] == ["bad"]
         page.click("text=Decide as Bob")  # a decision may be made again
@@ -188,6 +190,7 @@ def test_suggestions_are_followed_one_by_one_or_all_and_taken_back(chromium: Any
         page.goto(address)
         page.click("text=Do the same in 3 more places?")
         page.wait_for_selector("text=you corrected fever to fever curve")
+        page.wait_for_load_state("load")
         assert ada.state(4)["version"] == 0
         page.click("button[data-event] >> nth=0")
         page.wait_for_selector("text=Take back")

@@ -23,6 +23,7 @@ def opened(host: str, port: int) -> Iterator[socket.socket]:
         place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             place.bind((host, port))
+            place.listen(WAITING)  # whoever comes before the server is ready waits, and is not refused
         except OSError as error:
             raise InputError(f"cannot listen on {host}, port {port}: {error.strerror or error}.") from None
         yield place
