@@ -26,6 +26,8 @@ RADIUS = 20
 """As published: in a square of 41 pixels around it a pixel is pulled at."""
 NOTHING = 0.1
 """What all sources that are left out give at most, as a share of what numbers near 1 are rounded by."""
+LEAST_EXPONENT = -80.0
+"""Below which exponentials are nothing beside rounding, and take ten times as long: they leave the range of floats."""
 MOST_DENSE = 1024
 """Features up to which every pair has an entry."""
 
@@ -85,7 +87,7 @@ class _GridPull(torch.autograd.Function):
         ctx.radius, ctx.rings = radius, _felt_rings(weight, width, radius)
         total = pad(torch.zeros_like(weight), (radius,) * 4)
         for square, shifts in ctx.rings:
-            given = weight * (-square / width).exp()
+            given = weight * _fallen(square, width)
             for part in _shifted(total, shifts, weight.shape, radius):
                 part += given  # noqa: PLW2901  a window into the total
         return total[radius : -radius or None, radius : -radius or None].contiguous()
@@ -100,10 +102,15 @@ class _GridPull(torch.autograd.Function):
             share = torch.zeros_like(weight)
             for part in _shifted(felt, shifts, weight.shape, ctx.radius):
                 share += part
-            share *= (-square / width).exp()
+            share *= _fallen(square, width)
             by_weight += share
             by_width += square * share
         return by_weight, by_width * weight / width.square(), None
+
+
+def _fallen(square: float, width: Tensor) -> Tensor:
+    """Return what is left of the pull of each source at a distance; of nearly nothing, what is still quick to take."""
+    return (-square / width).clamp_(min=LEAST_EXPONENT).exp_()
 
 
 def _shifted(around: Tensor, shifts: list[tuple[int, int]], shape: torch.Size, radius: int) -> Iterator[Tensor]:
