@@ -7,6 +7,8 @@ Ray is imported only here. A local cluster has no dashboard. The folder must be 
 """
 
 import logging
+import os
+import sys
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -21,6 +23,8 @@ OLDEST = (2, 52)
 """Earlier versions let any web page run code on a cluster (CVE-2025-62593)."""
 ANSWER = 10.0
 """Seconds in which a cluster must answer."""
+ERRORS = 2
+"""The file of the system that is standard error."""
 REASON = 200
 """Characters of Ray's complaint that are repeated."""
 
@@ -138,14 +142,30 @@ def _connect(ray: Any, address: str | None) -> None:  # noqa: ANN401
         if address is None:
             ray.init(include_dashboard=False, **quiet)
         else:
-            ray.init(address=address, **quiet)
+            with _hushed():
+                ray.init(address=address, **quiet)
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Keep away from the terminal what Ray's own core writes there every second while nobody answers."""
+    sys.stderr.flush()
+    before = os.dup(ERRORS)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, ERRORS)
+    try:
+        yield
+    finally:
+        os.dup2(before, ERRORS)
+        os.close(before)
+        os.close(nowhere)
 
 
 @contextmanager
 def _said(address: str | None) -> Iterator[None]:
     try:
         yield
-    except (ConnectionError, OSError, RuntimeError, ValueError, TimeoutError) as error:
+    except (ConnectionError, OSError, RuntimeError, ValueError, TimeoutError, ImportError) as error:
         reason = " ".join(str(error).split())[:REASON].rstrip(".")
         raise SettingError(
             f"no Ray cluster answers at '{address or 'this machine'}' ({reason}); start one with `ray start --head`, "
