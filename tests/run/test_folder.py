@@ -171,7 +171,7 @@ def test_a_damaged_manifest_is_said_in_one_sentence(content: str, tmp_path: Path
     (tmp_path / runs.MANIFEST).write_text(content, encoding="utf-8")
     for ask in (evaluate, run_page, everything):
         with pytest.raises(
-            InputError, match=r"manifest\.json' is damaged or not of a run; remove it, and evaluate again"
+            InputError, match=r"manifest\.json' is damaged or not of a run; remove it, and run the same command again"
         ):
             ask(tmp_path)
 

@@ -8,7 +8,7 @@ Engine = Annotated[
     str, typer.Option(help="Where workers are: local (processes of this machine) or ray (a Ray cluster).")
 ]
 Address = Annotated[
-    str | None, typer.Option(help="Ray cluster: auto, HOST:PORT or ray://HOST:PORT. [dim]\\[default: one here][/]")
+    str | None, typer.Option(help="Ray cluster: auto (one of this machine) or HOST:PORT. [dim]\\[default: one here][/]")
 ]
 Workers = Annotated[
     int | None,

@@ -7,6 +7,7 @@ end.
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -102,13 +103,14 @@ class Local:
 
 
 def serve(pipe: "Connection[Any, Any]", opening: Opening) -> None:
-    """Be a worker, in a process of its own."""
+    """Be a worker, in a process of its own; asked to end, it has something to write once it is open."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _stopped)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError, KeyboardInterrupt):  # whoever drives is gone, or asks to end
         worker = Served(opening)
-        pipe.send(worker.ready())
+        answer = worker.ready()
+        signal.signal(signal.SIGTERM, _stopped)
+        pipe.send(answer)
         while True:
             order = pipe.recv()
             pipe.send(worker.work(order))
@@ -129,6 +131,7 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def _stopped(_signal: int, _frame: object) -> None:
+    sys.stderr = None  # what libraries say of being interrupted is of no use
     raise KeyboardInterrupt
 
 

@@ -7,11 +7,14 @@ Ray is imported only here. A local cluster has no dashboard. The folder must be 
 """
 
 import logging
+import os
+import sys
+import tempfile
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import count as counting
-from typing import Any
+from typing import IO, Any
 
 from whylight.core.errors import InputError, SettingError
 from whylight.core.interruption import postponed
@@ -21,6 +24,10 @@ OLDEST = (2, 52)
 """Earlier versions let any web page run code on a cluster (CVE-2025-62593)."""
 ANSWER = 10.0
 """Seconds in which a cluster must answer."""
+ERRORS = 2
+"""The file of the system that is standard error."""
+UNKNOWN = b"InvalidAuthToken"
+"""What Ray's own core calls it if it does not know who asks."""
 REASON = 200
 """Characters of Ray's complaint that are repeated."""
 
@@ -30,7 +37,7 @@ class Ray:
 
     Args:
         opening: Makes each of them.
-        address: The cluster, e.g. `auto` or `ray://host:10001`; None starts one on this machine.
+        address: The cluster: `auto` for one that runs on this machine, or `HOST:PORT`; None starts one here.
     """
 
     def __init__(self, opening: Opening, address: str | None) -> None:
@@ -134,11 +141,35 @@ def _imported() -> Any:  # noqa: ANN401  a library without types
 
 def _connect(ray: Any, address: str | None) -> None:  # noqa: ANN401
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    with _said(address):
-        if address is None:
+    if address is None:
+        with _said(None):
             ray.init(include_dashboard=False, **quiet)
-        else:
-            ray.init(address=address, **quiet)
+        return
+    with tempfile.TemporaryFile() as complaints:
+        try:
+            with _said(address), _into(complaints):
+                ray.init(address=address, **quiet)
+        except SettingError:
+            complaints.seek(0)
+            if UNKNOWN in complaints.read():
+                raise SettingError(
+                    f"the Ray cluster at '{address}' asks for its token: set the environment variables "
+                    "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN, or put the token into ~/.ray/auth_token."
+                ) from None
+            raise
+
+
+@contextmanager
+def _into(file: IO[bytes]) -> Iterator[None]:
+    """Write into a file, and not to the terminal, what Ray's own core complains of while nobody answers."""
+    sys.stderr.flush()
+    before = os.dup(ERRORS)
+    os.dup2(file.fileno(), ERRORS)
+    try:
+        yield
+    finally:
+        os.dup2(before, ERRORS)
+        os.close(before)
 
 
 @contextmanager
@@ -157,10 +188,9 @@ def _check_address(address: str) -> None:
     """See whether anybody answers at an address: Ray itself would wait for minutes."""
     import socket  # noqa: PLC0415
 
-    place = address.removeprefix("ray://")
-    if place in ("auto", "local"):
+    if address == "auto":
         return
-    host, _, port = place.rpartition(":")
+    host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
-        raise ValueError("an address is HOST:PORT, ray://HOST:PORT or auto")
+        raise ValueError("an address is HOST:PORT, or auto for a cluster of this machine")
     socket.create_connection((host, int(port)), timeout=ANSWER).close()

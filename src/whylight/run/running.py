@@ -5,7 +5,7 @@ several workers share the work, and a text that fails is written down instead of
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -167,7 +167,7 @@ def run_question(opening: Callable[[], Classifier], asked: Asked, *, classifier:
     identity = replace(identity, names={**identity.names, CALL: call_of(asked.question)})
     job = Job(opening, asked.question, head, asked.out, identity)
     del known
-    with files.claimed(asked.out), _said(asked.out):
+    with files.claimed(asked.out), _kept(asked.out):
         most = _taken_up(asked, identity, plan.columns)
         shards = shards_of(chain(head.records, records), most=most)
         engine = asked.where.workers_of(partial(opened, job)) if classifier is None else here(job, classifier)
@@ -263,8 +263,17 @@ def _ended(folder: Path, count: Count, *, left_out: str, noun: Noun) -> Ran:
 
 
 @contextmanager
-def _said(folder: Path) -> Iterator[None]:
+def _kept(folder: Path) -> Iterator[None]:
+    """Say to who stops the work by hand that it can go on; where nothing was done, leave no manifest of it behind."""
+    new = not (folder / runs.MANIFEST).exists()
     try:
         yield
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"what was done is in '{folder}', and the same call resumes from there") from None
+    except BaseException as error:
+        if new:
+            with suppress(InputError, OSError):
+                if not parts.stems_in(folder):
+                    (folder / runs.MANIFEST).unlink(missing_ok=True)
+        if isinstance(error, KeyboardInterrupt):
+            said = f"what was done is in '{folder}', and the same call resumes from there"
+            raise KeyboardInterrupt(said) from None
+        raise

@@ -178,7 +178,7 @@ def manifest_in(folder: Path) -> Manifest | None:
         if not path.exists():
             return None
         content = path.read_bytes()
-    broken = InputError(f"'{path}' is damaged or not of a run; remove it, and evaluate again.")
+    broken = InputError(f"'{path}' is damaged or not of a run; remove it, and run the same command again.")
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):

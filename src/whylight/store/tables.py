@@ -224,7 +224,9 @@ def row_count(path: Path) -> int:
 
 def damaged(path: Path, fault: str) -> InputError:
     """Build the one sentence about a table that is no table."""
-    return InputError(f"'{path}' is damaged or not a table of a run ({fault}); remove it, and evaluate again.")
+    return InputError(
+        f"'{path}' is damaged or not a table of a run ({fault}); remove it, and run the same command again."
+    )
 
 
 def _first_line(error: Exception) -> str:
