@@ -38,7 +38,7 @@ from whylight.training.search import (
     parse_search,
     validation_number,
 )
-from whylight.training.train import described_labels, identity_of, open_start, selection_of, train
+from whylight.training.train import described_labels, identity_of, open_start, selection_of, train, with_outputs
 from whylight.training.trials import FINISHED, opened_study
 
 # isort: split
@@ -131,6 +131,7 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
     with files.said(folder):
         _refuse_other_files(folder)
     asked: JsonValue = {name: optuna.distributions.distribution_to_json(one) for name, one in space.items()}
+    data, dev = with_outputs(model, data, dev, architecture)
     prepared = open_start(model, data, recipe, architecture)
     described = described_labels(label_descriptions, data)
     settings = {**recipe.asked, **selection_of(recipe, data), **described, "architecture": architecture}
