@@ -28,7 +28,7 @@ test-slow: $(INSTALLED)  ## the tests that take minutes
 test-docs: $(VENV)/.installed-docs  ## the notebooks, the examples of guides and docstrings
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -m docs tests/docs
 
-test-browser: $(VENV)/.installed-browser  ## the workbench in a real browser
+test-browser: $(VENV)/.installed-browser  ## the workbench in a real browser, and under a flood of requests
 	$(BIN)/python -m pytest -n 0 -m "browser and not postgres" tests/workbench
 
 test-postgres: $(VENV)/.installed-postgres $(VENV)/.installed-browser  ## the workbench on a real PostgreSQL server
@@ -84,6 +84,7 @@ findings: $(VENV)/.installed-model $(VENV)/.installed-vision  ## run the experim
 	$(BIN)/python findings/roar.py $(DATA) lime
 	$(BIN)/python findings/pictures.py $(DATA)
 	$(BIN)/python findings/fashion.py
+	$(BIN)/python findings/review_loop.py
 
 model: $(VENV)/.installed-model  ## train the bundled sentiment model anew
 	$(BIN)/python scripts/make_sentiment_model.py
@@ -113,7 +114,7 @@ $(VENV)/.installed-docs: $(INSTALLED)
 
 # the browser is Debian's: Playwright's own would have to be downloaded
 $(VENV)/.installed-browser: $(INSTALLED)
-	$(PIP) "playwright>=1.50"
+	$(PIP) "playwright>=1.50" "schemathesis>=4"
 	which chromium npm || (apt-get update -q && apt-get install -q -y --no-install-recommends chromium npm)
 	npm install --silent --no-fund --no-audit --prefix $(VENV)/node axe-core@4.14.0
 	touch $@

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from test_train import planted, recipe
+from transformers import AutoModelForSequenceClassification
 
 import tiny
 import whylight as wl
@@ -178,3 +179,21 @@ def test_an_evaluation_of_the_bundled_model_on_its_own_texts_says_so(
     _warn_of_texts(replace(planted("train", size=8), name="sst"), models)
     said = capsys.readouterr().err
     assert ("was trained on 'sst' (train)" in " ".join(said.split())) is warned
+
+
+def test_data_with_some_labels_of_the_start_train_the_head_that_is_there(tmp_path: Path, start: Path) -> None:
+    names = ["positive", "other", "negative"]  # another order than the data's, and one that they do not have
+    old = AutoModelForSequenceClassification.from_pretrained(start, num_labels=3, ignore_mismatched_sizes=True)
+    old.config.id2label, old.config.label2id = dict(enumerate(names)), {name: i for i, name in enumerate(names)}
+    old.save_pretrained(tmp_path / "start")
+    tiny.tokenizer("bert").save_pretrained(tmp_path / "start")
+    data, dev = (planted(split, size=8) for split in ("train", "dev"))
+    found = train(tmp_path / "start", data, dev, recipe(epochs=1, learning_rate=1e-9), out=tmp_path / "out")
+    assert found.receipt["fresh_head"] is False
+    kept = wl.load(found.folder)
+    assert list(kept.labels.names) == names
+    assert torch.allclose(kept.model.classifier.weight, old.classifier.weight, atol=1e-6)
+    strange = data.relabelled({"positive": "good", "negative": "bad"})
+    other = train(tmp_path / "start", strange, strange, recipe(epochs=1), out=tmp_path / "new", disjoint=False)
+    assert other.receipt["fresh_head"] is True
+    assert wl.load(other.folder).labels.names == ("bad", "good")

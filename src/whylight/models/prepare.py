@@ -1,7 +1,7 @@
 """Opening a model to train it: with the head that it has, or a fresh one for other labels.
 
-Weights are read from safetensors only. A head is kept where the folder's labels are those of the data; otherwise it is
-drawn anew from the seed, and the receipt says so.
+Weights are read from safetensors only. A head is kept where the folder has all labels of the data, with the labels that
+the folder has, in its order; otherwise it is drawn anew from the seed, and the receipt says so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,6 +40,28 @@ class Prepared:
     tokenizer: Any
     limit: int
     fresh: bool
+
+
+def outputs_for(model: str | Path | None, labels: Sequence[str], architecture: Architecture) -> tuple[str, ...]:
+    """Return the labels that a model will have: its own, in its order, if the data's are among them, else the data's.
+
+    So a small part of a corpus, such as reviews that were exported, trains the head that is there.
+    """
+    if is_bundled_encoder(model):
+        return tuple(labels)
+    networks.register()
+    path = named_folder(model)
+    try:
+        with quiet():
+            config = AutoConfig.from_pretrained(path, trust_remote_code=False)
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        return tuple(labels)  # what is wrong with it is said when it is opened
+    given: Mapping[int, str] = getattr(config, "id2label", None) or {}
+    own = tuple(str(given.get(i)) for i in range(len(given)))
+    headed = architecture in ("auto", config.model_type)
+    return own if headed and set(labels) <= set(own) and len(set(own)) == len(own) else tuple(labels)
 
 
 def prepare(  # noqa: PLR0913  every argument but one is named

@@ -24,7 +24,7 @@ from whylight.explaining.options import choice
 from whylight.models.bundled_start import start_notes
 from whylight.models.contents import model_contents
 from whylight.models.folder import DESCRIPTIONS
-from whylight.models.prepare import Architecture, Prepared, describe_labels, prepare
+from whylight.models.prepare import Architecture, Prepared, describe_labels, outputs_for, prepare
 from whylight.models.quiet import quiet
 from whylight.models.trainable import network
 from whylight.training.base import WARM_UP, arguments
@@ -94,6 +94,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     require_libraries()
     folder = Path(out)
     check_data(data, dev, check_recipe(recipe), disjoint=disjoint)
+    data, dev = with_outputs(model, data, dev, architecture)
     recipe = _complete(recipe, data)
     described = described_labels(label_descriptions, data)
     prepared = open_start(model, data, recipe, architecture)
@@ -115,6 +116,16 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
         receipt["notes"] = [*notes, *receipt.get("notes", [])]
         trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
         return finish(trainer, prepared, folder, receipt)
+
+
+def with_outputs(
+    model: str | Path | None, data: Dataset, dev: Dataset, architecture: Architecture
+) -> tuple[Dataset, Dataset]:
+    """Give data the labels that the trained model will have."""
+    if not isinstance(model, str | Path | None) or not set(dev.label_names) <= set(data.label_names):
+        return data, dev  # refused later
+    names = outputs_for(model, data.label_names, architecture)
+    return replace(data, label_names=names), replace(dev, label_names=names)
 
 
 def open_start(model: str | Path | None, data: Dataset, recipe: Recipe, architecture: Architecture) -> Prepared:

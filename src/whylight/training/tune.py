@@ -33,7 +33,7 @@ from whylight.training.recipe import Recipe
 from whylight.training.result import read_receipt
 from whylight.training.search import minimised_number, parse_search
 from whylight.training.seeds import check_where
-from whylight.training.train import described_labels, identity_of, open_start, selection_of, train
+from whylight.training.train import described_labels, identity_of, open_start, selection_of, train, with_outputs
 from whylight.training.trials import opened_study
 
 # isort: split
@@ -138,6 +138,7 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
     with files.said(folder):
         _refuse_other_files(folder)
     asked: JsonValue = {name: optuna.distributions.distribution_to_json(one) for name, one in space.items()}
+    data, dev = with_outputs(model, data, dev, architecture)
     prepared = open_start(model, data, recipe, architecture)
     described = described_labels(label_descriptions, data)
     settings = {**recipe.asked, **selection_of(recipe, data), **described, "architecture": architecture}

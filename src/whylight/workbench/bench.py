@@ -1,6 +1,6 @@
 """All that the routes work with: the journal, the desk, the job, and who may come in."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -86,20 +86,16 @@ class Bench:
         documents = self.journal.some(kept)
         return [Finished(documents[number], *own) for number, own in kept.items()]
 
-    def suggestions(self, reviewer: str) -> tuple[list[Suggestion], dict[int, Text]]:
-        """Return what a reviewer did again and again, where else that could be done, and the texts of that."""
+    def suggestions(self, reviewer: str) -> tuple[list[Suggestion], dict[int, Document]]:
+        """Return what a reviewer did again and again, where else that could be done, and the documents of that."""
         streams = self.journal.work(stream_of(reviewer))
         touched = [number for number, own in streams.items() if any(one.span is not None for one in own)]
-        known = habits({number: streams[number] for number in touched}, self._texts(touched))
-        proposed = (
-            [(number, own) for number, own in self.desk.findings.proposed() if about(known, own)] if known else []
-        )
-        texts = self._texts(number for number, _ in proposed)
+        known = habits({number: streams[number] for number in touched}, _texts(self.journal.some(touched)))
+        every = self.desk.findings.proposed() if known else iter(())
+        proposed = [(number, own) for number, own in every if about(known, own)]
+        documents = self.journal.some(number for number, _ in proposed)
         reviews = {number: review_of(own) for number, own in streams.items()}
-        return suggested(known, proposed, texts, reviews), texts
-
-    def _texts(self, numbers: Iterable[int]) -> dict[int, Text]:
-        return {number: one.text for number, one in self.journal.some(numbers).items()}
+        return suggested(known, proposed, _texts(documents), reviews), documents
 
 
 def make_bench(
@@ -161,6 +157,10 @@ def _stretch(explanation: Explanation, one: Evidence, sign: int) -> dict[str, An
         "score": sign * one.score,
         "text": explanation.example.show(one.span),
     }
+
+
+def _texts(documents: Mapping[int, Document]) -> dict[int, Text]:
+    return {number: one.text for number, one in documents.items()}
 
 
 def _reviews(streams: dict[str, list[Event]]) -> tuple[dict[str, Review], Review]:

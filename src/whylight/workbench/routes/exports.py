@@ -45,7 +45,7 @@ def export(bench: OnBench, _session: SignedIn, form: str = "jsonl") -> Response:
         raise unknown("form", form, list(NAMES))
     headers = {"content-disposition": f'attachment; filename="{NAMES[form]}"'}
     if form == "jsonl":
-        return StreamingResponse(_lines(bench), media_type="application/x-ndjson", headers=headers)
+        return StreamingResponse(lines(bench), media_type="application/x-ndjson", headers=headers)
     folder = Path(tempfile.mkdtemp(prefix="whylight-export-"))
     try:
         file = _written(bench, form, folder)
@@ -56,7 +56,8 @@ def export(bench: OnBench, _session: SignedIn, form: str = "jsonl") -> Response:
     return FileResponse(file, headers=headers, background=BackgroundTask(gone))
 
 
-def _lines(bench: Bench) -> Iterator[str]:
+def lines(bench: Bench) -> Iterator[str]:
+    """Yield what was agreed on as JSON lines, in the order of the data."""
     several = bench.desk.labels.head == "sigmoid"
     for one in ready(bench)[0]:
         yield line_of(one.document, one.agreed, several=several) + "\n"

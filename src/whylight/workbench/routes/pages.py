@@ -147,14 +147,15 @@ def agreement(bench: OnBench, session: SignedIn) -> Response:
 @router.get("/suggestions")
 def suggestions(bench: OnBench, session: SignedIn) -> Response:
     """Show what the reviewer did again and again, and where else it could be done."""
-    found, texts = bench.suggestions(session.reviewer)
+    found, documents = bench.suggestions(session.reviewer)
     return render(
         "suggestions.html",
         session,
         found=found,
         most=MOST_PLACES,
-        show=lambda number, span: texts[number].show(span),
-        sides=lambda number, span: sides_of(texts[number], span),
+        documents=documents,
+        show=lambda number, span: documents[number].text.show(span),
+        sides=lambda number, span: sides_of(documents[number].text, span),
         described=described(bench),
         event=event_of,
     )
