@@ -9,7 +9,9 @@ A script ends with `put`, which writes `figures/NAME.json` and renders `docs/fin
     {{codiesp | evidence | plain | attention | token_f1 -> low}}    a part of a cell.
 
 A name that no data file has is an error, so that no figure outlives the run that it is from. `{{codiesp | version}}` is
-the version that made the figures.
+the version that made the figures. What stands between `{{#pictures fashion}}` and `{{/}}` is in the document only where
+there are data files of both names: a section that waits for its experiments. A quick run ends with `preview`, which
+writes its section beside the run, and leaves figures and document alone.
 """
 
 import json
@@ -30,7 +32,10 @@ TEMPLATE, FIGURES = HERE / "document.md", HERE / "figures"
 DOCUMENT = HERE.parent / "docs" / "findings.md"
 WORK = HERE.parent / "build" / "findings"
 """Where models and runs are kept, so that a stopped script goes on."""
-PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}")
+PREVIEW = WORK / "preview"
+"""Where figures of quick runs are."""
+PLACEHOLDER = re.compile(r"\{\{([^#/].*?)\}\}")
+WAITING = re.compile(r"\{\{#(.*?)\}\}\n(.*?)\{\{/\}\}\n", re.DOTALL)
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
@@ -67,17 +72,44 @@ def told(cell: Cell, *, sign: str = "") -> str:
 
 def put(name: str, tables: Mapping[str, Table]) -> None:
     """Keep the figures of an experiment, and write the document again."""
-    found = {"version": wl.__version__, "tables": {key: asdict(one) for key, one in tables.items()}}
-    FIGURES.mkdir(exist_ok=True)
-    (FIGURES / f"{name}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print("\n\n".join(map(str, tables.values())))
+    _keep(FIGURES, name, tables)
     DOCUMENT.write_text(render(), encoding="utf-8")
+
+
+def preview(name: str, tables: Mapping[str, Table]) -> None:
+    """Keep the figures of a quick run aside, and write the sections that wait for it as they would stand."""
+    _keep(PREVIEW, name, tables)
+    known = stored(FIGURES) | stored(PREVIEW)
+    waiting = WAITING.findall(TEMPLATE.read_text(encoding="utf-8"))
+    written = [
+        filled(text, known) for names, text in waiting if name in names.split() and set(names.split()) <= set(known)
+    ]
+    (PREVIEW / f"{name}.md").write_text("\n".join(written), encoding="utf-8")
+    print(f"what the document would say: {PREVIEW / name}.md" if written else "its section waits for other experiments")
+
+
+def _keep(folder: Path, name: str, tables: Mapping[str, Table]) -> None:
+    found = {"version": wl.__version__, "tables": {key: asdict(one) for key, one in tables.items()}}
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print("\n\n".join(f"{key}\n{one}" for key, one in tables.items()))
 
 
 def render() -> str:
     """Return the document."""
-    known = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FIGURES.glob("*.json")}
-    return PLACEHOLDER.sub(lambda one: look_up(one[1], known), TEMPLATE.read_text(encoding="utf-8"))
+    known, template = stored(FIGURES), TEMPLATE.read_text(encoding="utf-8")
+    there = WAITING.sub(lambda one: one[2] if set(one[1].split()) <= known.keys() else "", template)
+    return filled(there, known)
+
+
+def stored(folder: Path) -> dict[str, Any]:
+    """Return the figures of all experiments that a folder has."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")}
+
+
+def filled(template: str, known: Mapping[str, Any]) -> str:
+    """Put figures in the place of their names."""
+    return PLACEHOLDER.sub(lambda one: look_up(one[1], known), template)
 
 
 def look_up(placeholder: str, known: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """A small vision transformer on Fashion-MNIST, and how methods explain it.
 
-    python findings/fashion.py                  all of it; the data are Debian's package dataset-fashion-mnist
-    python findings/fashion.py --few 3          three pictures, and a network that is trained for some steps only
+    python findings/fashion.py            all of it; the data are Debian's package dataset-fashion-mnist
+    python findings/fashion.py quick      three pictures, and a network that is trained for some steps only
 
 Pictures are of 28 pixels, and patches of 4. The network is trained here, from nothing, and must reach 88 %. Measured as
 in `pictures.py`, where they are of 224 pixels: what differs there need not differ on so small ones.
@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from document import WORK, Table, put
+from document import WORK, Table, preview, put
 from numpy.typing import NDArray
-from pictures import FAITHFUL, differences, measured, table_of
+from picture_tables import FAITHFUL, comparison_tables, rows_of
+from pictures import measured
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from transformers import ViTConfig, ViTForImageClassification
@@ -27,8 +28,9 @@ from whylight.data.dataset import Dataset, Record
 
 DATA = Path("/usr/share/datasets/fashion-mnist")
 NAMES = ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
+MARC = "marc[preset=vit]"
 METHODS = (
-    "marc[preset=vit,pace=10]",
+    MARC,
     "occlusion",
     "meaningful_perturbation",
     "grad_cam",
@@ -40,7 +42,8 @@ METHODS = (
     "attention_attribution",
     "transition_attention_maps",
 )
-PICTURES, EPOCHS, BATCH, RATE, LEAST = 100, 12, 128, 1e-3, 0.88
+PICTURES, FEW = 100, 3
+EPOCHS, BATCH, RATE, LEAST = 12, 128, 1e-3, 0.88
 SIZES = {"hidden_size": 96, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 192}
 Bytes = NDArray[np.uint8]
 
@@ -48,27 +51,24 @@ Bytes = NDArray[np.uint8]
 def main() -> None:
     """Train, measure, and put the tables into the document."""
     asked = argparse.ArgumentParser()
-    asked.add_argument("--few", type=int)
-    few = asked.parse_args().few
-    place = WORK / ("fashion" if few is None else f"fashion-{few}")
+    asked.add_argument("size", nargs="?", choices=["quick"])
+    quick = asked.parse_args().size is not None
+    torch.set_num_threads(1)
+    place = WORK / ("fashion-quick" if quick else "fashion")
     test, labels = read("t10k")
-    model = trained(place / "model", steps=None if few is None else 20)
+    model = trained(place / "model", steps=20 if quick else None)
     right = accuracy(model, test, labels)
-    if few is None and right < LEAST:
+    if not quick and right < LEAST:
         raise SystemExit(f"the network is right on {right:.1%} of the test pictures, and must be on {LEAST:.0%}")
     clf = wl.load(model, prepare, labels=list(NAMES))
-    chosen = np.random.default_rng(0).permutation(len(test))[: few or PICTURES]
+    chosen = np.random.default_rng(0).permutation(len(test))[: FEW if quick else PICTURES]
     data = Dataset("fashion", "test", NAMES, tuple(_record(test[i], int(labels[i]), int(i)) for i in chosen))
     run = measured(clf, data, METHODS, FAITHFUL, place / "run")  # type: ignore[arg-type]
     tables = {
         "accuracy": Table(["pictures", "accuracy"], [[f"{len(test):,}", f"{right:.3f}"]]),
-        "methods": table_of(run),
-        "differences": differences({"Fashion-MNIST": run}, METHODS[0]),
+        **comparison_tables({"Fashion-MNIST": rows_of(run)}, MARC),
     }
-    if few is None:
-        put("fashion", tables)
-    else:
-        print("\n\n".join(map(str, tables.values())))
+    (preview if quick else put)("fashion", tables)
 
 
 def read(split: str) -> tuple[Bytes, Bytes]:

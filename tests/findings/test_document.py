@@ -118,3 +118,30 @@ def test_every_stored_table_is_whole_and_says_who_made_it() -> None:
             assert "mean_average_precision" not in one["head"]
             named = [tuple(row[: one["names"]]) for row in one["rows"]]
             assert len(set(named)) == len(named), (path, name)
+
+
+def test_a_section_waits_until_all_of_its_experiments_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    template = tmp_path / "document.md"
+    template.write_text(
+        "Before.\n{{#one two}}\nOf {{one | a | x | value}} and {{two | a | x | value}}.\n{{/}}\nAfter.\n"
+    )
+    for name, place in (("TEMPLATE", template), ("FIGURES", tmp_path / "figures"), ("DOCUMENT", tmp_path / "out.md")):
+        monkeypatch.setattr(document, name, place)
+    monkeypatch.setattr(document, "PREVIEW", tmp_path / "preview")
+    tables = {"a": Table(["method", "value"], [["x", "0.5"]])}
+    put("one", tables)
+    assert (tmp_path / "out.md").read_text(encoding="utf-8") == "Before.\nAfter.\n"
+    document.preview("two", tables)  # a quick run's figures are never in the document
+    assert (tmp_path / "out.md").read_text(encoding="utf-8") == render() == "Before.\nAfter.\n"
+    assert (tmp_path / "preview" / "two.md").read_text(encoding="utf-8") == "Of 0.5 and 0.5.\n"
+    put("two", tables)
+    assert (tmp_path / "out.md").read_text(encoding="utf-8") == "Before.\nOf 0.5 and 0.5.\nAfter.\n"
+
+
+def test_the_template_leaves_no_mark_of_what_waits() -> None:
+    template = document.TEMPLATE.read_text(encoding="utf-8")
+    opened, closed = template.count("{{#"), template.count("{{/}}")
+    assert opened == closed == len(document.WAITING.findall(template)) >= 1
+    assert "{{" not in render()

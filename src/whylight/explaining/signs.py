@@ -3,7 +3,7 @@
 Attention, AttInGrad, saliency, MaRC and others say how much a word matters, and not whether it speaks for the label or
 against it. A method with a sign is asked beside them, once per input, whatever number of methods share its answer.
 `auto` takes the first of `SOURCES` that works with the model and explains the score that is asked for; each costs one
-forward pass, and one backward pass per label. Scores stay as the method gave them.
+forward pass, and one backward pass per label. Scores stay as the method gave them. Only texts have evidence.
 """
 
 from dataclasses import replace
@@ -11,6 +11,7 @@ from dataclasses import replace
 from whylight.core.errors import IncompatibleError, ModelError, SettingError
 from whylight.core.explanation import Explanation, Signs
 from whylight.core.registry import METHODS
+from whylight.core.text import Text
 from whylight.explaining.case import Case
 from whylight.explaining.compatible import obstacle, require
 from whylight.explaining.options import Options, removal_of
@@ -41,7 +42,7 @@ class SignSource:
 
     def lent(self, number: int, case: Case, explanation: Explanation) -> Explanation:
         """Return an explanation with the signs of its input, which has a number, if it has none of its own."""
-        if explanation.provenance.signed or self._asked == NONE:
+        if explanation.provenance.signed or self._asked == NONE or explanation.example.kind != Text.kind:
             return explanation
         if number not in self._known:
             self._known[number] = self._found(case)
