@@ -2,10 +2,11 @@
 
 import json
 import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -200,6 +201,52 @@ def test_a_text_that_fails_stops_nobody_and_can_be_tried_again(tmp_path: Path) -
     assert (again.failed, again.new) == (0, 1)
     assert again.sha256 == run(data, tmp_path / "at once").sha256
     assert sums(out).keys() == sums(tmp_path / "at once").keys()
+
+
+def test_failed_texts_and_what_has_grown_are_worked_on_at_once(tmp_path: Path) -> None:
+    texts = [*TEXTS[:5], "a film that FAILS", *TEXTS[5:]]
+    data, out = tmp_path / "texts.jsonl", tmp_path / "run"
+    assert run(written(data, texts[:7]), out, corpus_models.failing, retry_failed=True).failed == 1  # none is there yet
+    assert len(_texts(out)) == 7
+    again = run(written(data, texts), out, retry_failed=True)
+    assert (again.texts, again.new, again.failed) == (15, 9, 0)
+    at_once = run(str(data), tmp_path / "at once")
+    assert again.sha256 == at_once.sha256
+    assert sums(out).keys() == sums(tmp_path / "at once").keys()
+
+
+def test_failed_texts_and_another_method_are_worked_on_at_once(tmp_path: Path) -> None:
+    texts = [*TEXTS[:5], "a film that FAILS", *TEXTS[5:]]
+    data, out = written(tmp_path / "texts.jsonl", texts), tmp_path / "run"
+    assert run(data, out, corpus_models.failing).failed == 1
+    more = run(data, out, methods=["occlusion", "random"], retry_failed=True)
+    assert more.failed == 0
+    rows = wl.open_run(out).explanations
+    assert [(row["example_id"], row["method"]) for row in rows] == [
+        (str(number), method) for number in range(1, 16) for method in ("occlusion", "random")
+    ]
+
+
+def test_a_kill_while_failed_texts_are_tried_again_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    texts = [*TEXTS[:2], "a film that FAILS", *TEXTS[2:5]]
+    data, right = written(tmp_path / "texts.jsonl", texts), tmp_path / "right"
+    run(data, right)
+    run(data, tmp_path / "failed", corpus_models.failing)
+    for place in range(1, 99, 2):
+        out, seen = tmp_path / str(place), list[str]()
+        shutil.copytree(tmp_path / "failed", out)
+        patches = list(killing(place, seen))
+        with ExitStack() as stack:
+            for one in patches:
+                stack.enter_context(one)
+            with suppress(Killed):
+                run(data, out, retry_failed=True)
+        left = run(data, out, retry_failed=True)
+        assert (left.texts, left.failed) == (6, 0), place
+        assert sums(out).keys() == sums(right).keys(), place
+        if "dead" not in seen:
+            break
+    assert place > 20
 
 
 def _texts(folder: Path) -> list[Any]:

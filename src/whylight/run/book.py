@@ -46,7 +46,6 @@ class Book:
         run: What the folder calls its run, which may be asked for more than this one.
         commits: What is written.
         shard: The most texts of a shard, where the folder says it.
-        retry: Whether texts that failed are to be worked on again.
         failures: Texts that have failed since it was opened.
         waiting: What is not written yet, in the order of the data.
         bytes_waiting: What that takes.
@@ -64,7 +63,6 @@ class Book:
     run: str
     commits: list[Commit] = field(default_factory=list)
     shard: int | None = None
-    retry: bool = False
     failures: int = 0
     waiting: list[Page] = field(default_factory=list)
     bytes_waiting: int = 0
@@ -87,11 +85,7 @@ class Book:
         return {number: cells for number, cells in lacking if cells}
 
     def _held(self, numbers: range, *, tuning: bool) -> dict[int, Cells | None]:
-        own = self._within(numbers, tuning=tuning)
-        known = held(own, tuning=tuning)
-        for number in (number for one in own for number in one.failed) if self.retry else ():
-            known.pop(number, None)
-        return known
+        return held(self._within(numbers, tuning=tuning), tuning=tuning)
 
     def _within(self, numbers: range, *, tuning: bool) -> list[Commit]:
         """Return the commits that have something of some texts."""
@@ -139,17 +133,17 @@ class Book:
         self._wait(pages.page_of(text, tables, {**measured, "host": socket.gethostname()}))
 
     def _wait(self, page: Page) -> None:
-        if self.waiting and not page.follows(self.waiting[-1]) and not self.retry:
+        if self.waiting and not page.follows(self.waiting[-1]):
             self.write()
         self.waiting.append(page)
         self.bytes_waiting += page.nbytes
         late = self.bytes_waiting >= MOST_BYTES or time.monotonic() - self.written > WRITE_EVERY
-        if late and not self.retry:  # what is there already counts until the shard is complete
+        if late:
             self.write()
 
     def write(self) -> None:
         """Write what is waiting, and forget it; interrupted in between, it is written again under the same name."""
-        if self.folder is not None and self.waiting and not self.retry:
+        if self.folder is not None and self.waiting:
             self.commits.append(pages.write_parts(self.folder, self.waiting))
             self.waiting, self.bytes_waiting = [], 0
         self.written = time.monotonic()
@@ -173,7 +167,6 @@ class Book:
         for known, new in groups.values():
             if len(known) + bool(new) > 1 and self._together(known, new):
                 self.waiting = [page for page in self.waiting if page not in new]
-        self.retry = self.retry and bool(self.waiting)
         self.write()
 
     def _together(self, known: Sequence[Commit], new: Sequence[Page]) -> bool:

@@ -20,7 +20,7 @@ from whylight.run import notes
 from whylight.run.book import Book
 from whylight.run.evaluate import Question, plan_of
 from whylight.run.shards import Shard, failed, fill
-from whylight.store import parts, runs
+from whylight.store import pages, parts, runs
 from whylight.store.commits import Commit, counting
 from whylight.views.classifier import Classifier
 
@@ -109,7 +109,7 @@ class Worker:
         before = book.missing(shard.numbers, self._plan.columns.cells)
         run_before = sum(one.rows_run for one in book.commits)
         places = sorted(before)
-        failed = sum(number not in before for one in book.commits for number in one.failed)
+        failed = sum(len(one.failed) for one in book.commits)
         with notes.note(self._job.folder, shard.first) as note:
 
             def begin(numbers: Sequence[int]) -> None:
@@ -151,8 +151,10 @@ class Worker:
         _check_data(folder, order.shard, known)
         for one in known:
             parts.check_sums(folder, one)
+        if order.retry:
+            known = [left for one in known for left in pages.without_failed(folder, one)]
         run = identity.name if manifest is None else manifest.run
-        return Book(folder, identity, columns, tuned=False, run=run, commits=known, retry=order.retry)
+        return Book(folder, identity, columns, tuned=False, run=run, commits=known)
 
     def _set_aside(self, book: Book, order: Order, missing: Mapping[int, object]) -> None:
         """Write down texts as failed that are not to be worked on."""

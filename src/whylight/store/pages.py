@@ -122,12 +122,34 @@ def supersede(folder: Path, old: Sequence[Commit], pages: Sequence[Page]) -> Com
         InputError: It cannot be written there; the others are still there then.
     """
     made = write_parts(folder, pages)
+    _remove(folder, [one for one in old if one.stem != made.stem])
+    return made
+
+
+def without_failed(folder: Path, one: Commit) -> list[Commit]:
+    """Have commits without the texts that failed stand for one with them, and return these: the texts are missing then.
+
+    Raises:
+        InputError: They cannot be written there; the one is still there then.
+    """
+    if not one.failed:
+        return [one]
+    made: list[list[Page]] = []
+    for page in (page for page in pages_in(folder, one) if page.number not in one.failed):
+        if made and page.follows(made[-1][-1]):
+            made[-1].append(page)
+        else:
+            made.append([page])
+    found = [write_parts(folder, own) for own in made]
+    _remove(folder, [one])
+    return found
+
+
+def _remove(folder: Path, commits: Sequence[Commit]) -> None:
     for name in (COMMITS, *SCHEMAS, TIMINGS):  # commits first, as when a folder is tidied up
         with files.said(folder / name):
-            for one in old:
-                if one.stem != made.stem:
-                    path_of(folder / name, one.stem).unlink(missing_ok=True)
-    return made
+            for one in commits:
+                path_of(folder / name, one.stem).unlink(missing_ok=True)
 
 
 def _write_part(place: Path, stem: str, table: pa.Table) -> str:
