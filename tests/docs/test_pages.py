@@ -36,7 +36,7 @@ def broken(path: Path, text: str) -> list[str]:
 def test_readme_has_seven_hundred_words_at_most_and_names_its_test_command() -> None:
     assert len(README.split()) <= 700
     assert "\nmake test " in README
-    assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").rstrip().endswith("\nmake test")
+    assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
 
 
 def test_every_relative_link_leads_somewhere() -> None:
