@@ -88,7 +88,7 @@ def test_what_would_be_guessed_is_refused(tmp_path: Path) -> None:
         wl.image(np.zeros((1, 20_000, 3), dtype=np.uint8))
     with pytest.raises(InputError, match=r"not \[2, 2, 2, 2\]"):
         wl.image(np.zeros((2, 2, 2, 2), dtype=np.uint8))
-    with pytest.raises(InputError, match="whole numbers of 8 or 16 bits, not float64"):
+    with pytest.raises(InputError, match="must hold whole numbers of 8 or 16 bits, not float64"):
         wl.image(np.zeros((2, 2, 3)))
     with pytest.raises(InputError, match="not a dict"):
         wl.image({})

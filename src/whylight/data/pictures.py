@@ -45,7 +45,7 @@ def image(source: Any, *, name: str | None = None) -> Image:  # noqa: ANN401  a 
     if isinstance(source, str | Path):
         return Image.of(_opened(Path(source), _pixels), name=Path(source).name if name is None else name)
     if isinstance(source, np.ndarray):
-        return Image.of(_from_array(source), name=name or "")
+        return Image.of(_from_array(source, "this array"), name=name or "")
     if hasattr(source, "convert") and hasattr(source, "size"):
         return Image.of(_pixels(source, "this picture"), name=name or "")
     raise InputError(f"a picture is a file, a picture of Pillow or an array of bytes, not a {type(source).__name__}.")
@@ -67,7 +67,7 @@ def _opened(path: Path, take: Callable[[Any, str], T]) -> T:
     from PIL import Image as Pillow  # noqa: PLC0415  only who explains pictures needs it
 
     if not path.is_file():
-        raise InputError(f"there is no file '{path}'.")
+        raise InputError(f"'{path}' is a folder, not a picture." if path.is_dir() else f"there is no file '{path}'.")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of sizes, which are looked at here
@@ -76,7 +76,11 @@ def _opened(path: Path, take: Callable[[Any, str], T]) -> T:
             return take(opened, f"'{path}'")
     except InputError:
         raise
-    except (OSError, ValueError, SyntaxError, Pillow.DecompressionBombError) as error:
+    except Pillow.DecompressionBombError:  # so large that its size is not even told
+        raise InputError(
+            f"'{path}' has far more than {MOST_PIXELS:,} pixels, which are the most that are read."
+        ) from None
+    except (OSError, ValueError, SyntaxError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
         raise InputError(f"'{path}' cannot be read as a picture: {reason}.") from None
 
@@ -98,7 +102,7 @@ def _pixels(opened: Any, called: str) -> Pixels:  # noqa: ANN401  a picture of P
         raise InputError(f"{called} has {opened.n_frames} frames; give one picture.")
     turned = ImageOps.exif_transpose(opened)
     if turned.mode.startswith("I") or turned.mode == "F":
-        return _from_array(np.asarray(turned))
+        return _from_array(np.asarray(turned), called)
     if "A" in turned.getbands() or "transparency" in turned.info:
         turned = turned.convert("RGBA")
         if np.asarray(turned.getchannel("A")).min() < OPAQUE:
@@ -106,15 +110,15 @@ def _pixels(opened: Any, called: str) -> Pixels:  # noqa: ANN401  a picture of P
     return np.asarray(turned.convert("RGB"))
 
 
-def _from_array(values: Any) -> Pixels:  # noqa: ANN401  an array of any type
+def _from_array(values: Any, called: str) -> Pixels:  # noqa: ANN401  an array of any type
     """Return red, green and blue of an array of eight or sixteen bits, grey or in colours."""
     if values.ndim == GREY:
         values = np.repeat(values[..., None], CHANNELS, axis=2)
     if values.ndim != CHANNELS or values.shape[2] != CHANNELS or 0 in values.shape:
-        raise InputError(f"an array of a picture is [height, width, 3] or [height, width], not {list(values.shape)}.")
-    _check_size(values.shape[1], values.shape[0], "this array")
+        raise InputError(f"{called} must be [height, width, 3] or [height, width], not {list(values.shape)}.")
+    _check_size(values.shape[1], values.shape[0], called)
     if values.dtype == np.uint8:
         return np.asarray(values)
     if np.issubdtype(values.dtype, np.integer) and values.min() >= 0 and values.max() < 2**16:
         return np.asarray(np.round(values / SIXTEEN_BITS), dtype=np.uint8)
-    raise InputError(f"an array of a picture holds whole numbers of 8 or 16 bits, not {values.dtype}.")
+    raise InputError(f"{called} must hold whole numbers of 8 or 16 bits, not {values.dtype}.")
