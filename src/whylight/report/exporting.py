@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.evidence import evidence
+from whylight.core.printable import one_line
 from whylight.core.text import Span, text_of
 from whylight.store import files, runs
 from whylight.store.explanations import explanation_of
@@ -161,7 +162,8 @@ def _conll(rows: Iterable[Row], out: Path) -> int:
         for row in rows:
             count += 1
             found = [span for span, _ in _evidence(row)]
-            file.write(f"# id = {row['example_id']}\n# label = {row['label']}\n# method = {row['method']}\n")
+            named = {"id": row["example_id"], "label": row["label"], "method": row["method"]}
+            file.writelines(f"# {name} = {one_line(value)}\n" for name, value in named.items())
             for (_, start, end), score in zip(row["places"], row["scores"], strict=True):
                 inside = next((span for span in found if span.start <= start < span.end), None)
                 tag = "O" if inside is None else f"{'B' if inside.start == start else 'I'}-{_entity(row['label'])}"
