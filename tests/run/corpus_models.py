@@ -1,6 +1,7 @@
 """Functions that stand for models in runs of several processes, which must be able to import them."""
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,12 @@ def failing(texts: list[str]) -> Any:
     if any("FAILS" in text for text in texts):
         raise ValueError("there is no answer")
     return by_length(texts)
+
+
+def slow(texts: list[str]) -> Any:
+    """Answer after a while, and not always."""
+    time.sleep(0.1)
+    return failing(texts)
 
 
 def deadly(texts: list[str]) -> Any:

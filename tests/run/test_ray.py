@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from whylight.core.errors import InputError, SettingError
 from whylight.data.stream import stream
 from whylight.engines import on_ray
 from whylight.report.exporting import export
+from whylight.run import driving, tally
 from whylight.store.querying import query
 
 pytestmark = pytest.mark.ray
@@ -62,6 +64,25 @@ def test_a_cluster_gives_the_bytes_of_one_process(data: str, tmp_path: Path) -> 
     found = wl.run_corpus(corpus_models.by_length, data, out=tmp_path / "ray", workers=2, engine="ray", **KINDS)
     assert found.sha256 == right.sha256
     assert sums(tmp_path / "one") == sums(tmp_path / "ray")
+
+
+@pytest.mark.parametrize("engine", ["local", "ray"])
+def test_texts_are_counted_while_workers_elsewhere_work_on_their_shards(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(driving, "LOOK_EVERY", 0.1)
+    monkeypatch.setattr(tally, "MINUTE", 0.0)
+    data = written(tmp_path / "texts.jsonl", [*TEXTS[:3], "a film that FAILS", *TEXTS[4:], *TEXTS])
+    kinds = {**KINDS, "shard": 14, "progress": True}  # two shards
+    found = wl.run_corpus(corpus_models.slow, data, out=tmp_path / "run", workers=2, engine=engine, **kinds)
+    assert (found.texts, found.failed) == (28, 1)
+    lines = re.findall(r"whylight: (\d+) of 28 texts(.*)\.\n", capsys.readouterr().err)
+    counts = [int(count) for count, _ in lines]
+    assert counts == sorted(counts)
+    assert len({count for count in counts if 0 < count < 14}) >= 3  # before any shard can be done
+    assert lines[0] == ("0", ", the model is being loaded")
+    told = [rest for count, rest in lines if 4 < int(count) < 28]
+    assert any(re.fullmatch(r", [\d.]+ per (second|minute), [\d.]+ (s|min) left, 1 failed", rest) for rest in told)
 
 
 def test_a_node_that_is_lost_loses_nothing(tmp_path: Path) -> None:
