@@ -1,28 +1,22 @@
 """Pictures are explained, measured, stored and drawn by what texts are; answers are known from formulas."""
 
 import json
-from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image as Pillow
 from scipy.ndimage import gaussian_filter
 
 import whylight as wl
 from images.pictures import SIDE, Curved, Linear, classifier, normalise, picture, prepare, weights
 from whylight.core.errors import IncompatibleError, InputError, ModelError, SettingError
 from whylight.core.explanation import Explanation
-from whylight.core.image import Box, Division, Image
+from whylight.core.image import Box, Image
 from whylight.core.rationale import Rationale
 from whylight.data.dataset import Dataset, Record
 from whylight.explaining.removing import chosen_removal
 from whylight.models.images import ImageClassifier
-from whylight.report.displays.explanations import one_picture
-from whylight.report.heat import heat_of, regions_of
-from whylight.report.png import png
 from whylight.store import runs
 from whylight.store.explanations import explanation_of, row_of
 from whylight.views.meter import Meter
@@ -211,56 +205,3 @@ def test_the_model_is_unchanged() -> None:
     assert clf.model.training
     assert [one.requires_grad for one in clf.model.parameters()] == [True, False, False]
     assert all(torch.equal(one, before[name]) for name, one in clf.model.state_dict().items())
-
-
-def test_a_page_shows_the_picture_and_escapes_its_name(tmp_path: Path) -> None:
-    shown = replace(picture(), name="<script>alert(1)</script>")
-    found = wl.explain(classifier(), shown, method=["occlusion", "saliency"], target="all", progress=False)
-    found.save(tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "<script>alert" not in page
-    assert page.count("data:image/png;base64,") >= 6
-    assert "what the model sees, 28 x 28 pixels" in page
-
-
-def test_colours_and_regions_follow_the_scores() -> None:
-    clf, shown = classifier(), picture()
-    found = wl.explain(clf, shown, method="occlusion", unit="patch", target="dog", progress=False)
-    best = int(found.scores[0].argmax())
-    (first, *_) = regions_of(found, found.targets[0])
-    assert first.box == found.places[best]
-    heat = heat_of(found, found.targets[0])
-    assert heat[first.box.top, first.box.left, 3] == 255
-    signs = np.sign(found.scores[0])[found.example.labels]  # type: ignore[attr-defined]
-    blue = heat[..., 2].astype(int) > heat[..., 0]
-    np.testing.assert_array_equal(blue[signs != 0], (signs > 0)[signs != 0])
-
-
-def test_a_png_is_read_by_others() -> None:
-    for channels in (3, 4):
-        pixels = np.random.default_rng(0).integers(0, 256, (5, 7, channels), dtype=np.uint8)
-        np.testing.assert_array_equal(np.asarray(Pillow.open(BytesIO(png(pixels)))), pixels)
-
-
-def test_regions_of_any_shape_have_places_and_labels() -> None:
-    labels = np.asarray([[0, 0, 1], [2, 1, 1]])
-    one = Image(bytes(18), 2, 3, division=Division.into_regions(labels))
-    np.testing.assert_array_equal(one.labels, labels)
-    assert one.own_places == (Box(0, 0, 1, 2), Box(0, 1, 2, 3), Box(1, 0, 2, 1))
-    assert Image.from_json(json.loads(json.dumps(one.to_json()))) == one
-
-
-def test_a_picture_file_shows_the_picture_beside_its_colours(tmp_path: Path) -> None:
-    found = wl.explain(classifier(), picture(), method=["occlusion", "saliency"], target="dog", progress=False)
-    found.save(tmp_path / "both.png")
-    found[0].save(tmp_path / "one.png")
-    both, one = (np.asarray(Pillow.open(tmp_path / name).convert("RGB")) for name in ("both.png", "one.png"))
-    assert both.shape[1] == one.shape[1]
-    assert both.shape[0] == 2 * one.shape[0]
-    colourful = np.ptp(both.astype(int), axis=2) > 60
-    assert colourful[:, : both.shape[1] // 2].any()
-    figure = wl.plot.alt_text(one_picture(list(found)))
-    assert "occlusion: dog" in figure
-    assert "strongest regions x" in figure
-    with pytest.raises(InputError, match="13 explained pictures are too many for one file, which holds 12"):
-        one_picture([found[0]] * 13)

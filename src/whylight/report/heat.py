@@ -5,7 +5,7 @@ pixels are far stronger than their surroundings in maps of gradients, so that fu
 of what is scored, and strength is shown by transparency: what counts for nothing shows the picture alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from whylight.core.arrays import Floats
+from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import InputError
 from whylight.core.explanation import Explanation
-from whylight.core.image import Box, Division, Image
+from whylight.core.image import Box, Division, Image, runs_of
 from whylight.core.inputs import Input
 from whylight.core.labels import Target
 from whylight.report.colours import Palette, scale_of, shades
@@ -32,11 +32,16 @@ LUMINANCE, LIGHTEST = np.asarray([0.299, 0.587, 0.114]), 50
 """What each colour adds to brightness, and the grey that black becomes under colours."""
 
 
+Edge = tuple[int, int, int, int]
+"""A straight line between pixels: from left and top to right and bottom."""
+
+
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A region that counts: where it is, its score, and the place it takes among others."""
+    """A region that counts: the box around it, its edges, its score, and the place it takes among others."""
 
     box: Box
+    edges: tuple[Edge, ...]
     score: float
     rank: int
 
@@ -83,21 +88,42 @@ def _smooth(field: Floats, explanation: Explanation) -> Floats:
 
 def parts_of(explanation: Explanation, target: Target) -> tuple[Sequence[Box], Floats]:
     """Return the parts of a picture that lists name, with their scores: features, or of pixels cells of a grid."""
-    if len(explanation.places) <= MOST_REGIONS:
-        return explanation.places, explanation.row(target)
-    picture = image_of(explanation.example)
-    grid = Division(min(CELLS, picture.height), min(CELLS, picture.width))
-    labels = grid.labels(picture.height, picture.width)
-    scores = np.asarray(np.bincount(labels.ravel(), field_of(explanation, target).ravel()), dtype=np.float64)
-    return Image(picture.pixels, picture.height, picture.width, division=grid).own_places or (), scores
+    _, places, scores = _named_parts(explanation, target)
+    return places, scores
 
 
 def regions_of(explanation: Explanation, target: Target, *, count: int = REGIONS) -> list[Region]:
     """Return the regions that speak most for a label, or count most, strongest first."""
-    places, scores = parts_of(explanation, target)
-    order = np.argsort(-(scores if explanation.provenance.signed else np.abs(scores)), kind="stable")
-    chosen = [int(i) for i in order[:count] if scores[i] > 0 or not explanation.provenance.signed]
-    return [Region(places[i], float(scores[i]), rank) for rank, i in enumerate(chosen, start=1) if abs(scores[i]) > 0]
+    labels, places, scores = _named_parts(explanation, target)
+    signed = explanation.provenance.signed
+    order = np.argsort(-(scores if signed else np.abs(scores)), kind="stable")
+    chosen = [int(i) for i in order[:count] if scores[i] > 0 or (scores[i] < 0 and not signed)]
+    return [Region(places[i], edges_of(labels == i), float(scores[i]), rank) for rank, i in enumerate(chosen, start=1)]
+
+
+def edges_of(inside: Bools) -> tuple[Edge, ...]:
+    """Return the lines around what is inside, `[height, width]`; those of neighbouring pixels are joined."""
+    framed = np.pad(inside, 1).astype(np.int8)
+    across = [(left, y, right, y) for y, left, right in _runs(np.diff(framed, axis=0)[:, 1:-1] != 0)]
+    down = [(x, top, x, bottom) for x, top, bottom in _runs(np.diff(framed, axis=1)[1:-1].T != 0)]
+    return (*across, *down)
+
+
+def _runs(marked: Bools) -> Iterator[tuple[int, int, int]]:
+    """Yield number, beginning and end of each run of marks in each row."""
+    for box in runs_of(marked):
+        yield box.top, box.left, box.right
+
+
+def _named_parts(explanation: Explanation, target: Target) -> tuple[Ints, Sequence[Box], Floats]:
+    """Return which part each pixel is in, `[height, width]`, the box around each part, and its score."""
+    picture = image_of(explanation.example)
+    if len(explanation.places) <= MOST_REGIONS:
+        return picture.labels, explanation.places, explanation.row(target)
+    grid = Division(min(CELLS, picture.height), min(CELLS, picture.width))
+    labels = grid.labels(picture.height, picture.width)
+    scores = np.asarray(np.bincount(labels.ravel(), field_of(explanation, target).ravel()), dtype=np.float64)
+    return labels, Image(picture.pixels, picture.height, picture.width, division=grid).own_places or (), scores
 
 
 def blended(explanation: Explanation, target: Target, *, cover: float = 0.7) -> NDArray[np.uint8]:

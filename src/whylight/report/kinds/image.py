@@ -6,9 +6,10 @@ from rich.style import Style
 from rich.text import Text
 
 from whylight.core.explanation import Explanation
-from whylight.core.image import Image
+from whylight.core.image import Box, Image
 from whylight.core.printable import one_line
 from whylight.report.heat import (
+    Region,
     blended,
     grey_of,
     heat_of,
@@ -30,17 +31,23 @@ COLUMNS = 48
 STYLE = """\
 .whylight .pictures { margin: .6rem 0; --cover: .7; }
 .whylight .pictures .side { display: flex; flex-wrap: wrap; gap: .75rem; }
-.whylight .pictures figure { margin: 0; width: min(100%, 20rem); }
-.whylight .pictures .stack { position: relative; line-height: 0; }
-.whylight .pictures img { width: 100%; border-radius: .2rem; }
+.whylight .pictures figure { margin: 0; flex: 1 1 14rem; max-width: 20rem; }
+.whylight .pictures .listed { flex: 1 1 12rem; max-width: 20rem; }
+.whylight .pictures .lists { grid-template-columns: 1fr; gap: .8rem; }
+.whylight .pictures .strongest li { gap: .5rem; }
+.whylight .pictures .strongest li { grid-template-columns: minmax(9rem, auto) minmax(1rem, 1fr) minmax(3rem, auto); }
+.whylight .pictures .stack { position: relative; }
+.whylight .pictures img { display: block; width: 100%; border-radius: .2rem; }
 .whylight .pictures .small img { image-rendering: pixelated; }
 .whylight .pictures .heat, .whylight .pictures svg { position: absolute; inset: 0; width: 100%; height: 100%; }
 .whylight .pictures .heat { opacity: var(--cover); }
-.whylight .pictures rect { fill: transparent; stroke: #fff; stroke-width: 1.5; vector-effect: non-scaling-stroke; }
-.whylight .pictures rect.edge { stroke: #000; stroke-width: 3.5; }
+.whylight .pictures rect { fill: transparent; }
+.whylight .pictures path { fill: none; stroke: #fff; stroke-width: 1.5; stroke-linecap: square; }
+.whylight .pictures path { vector-effect: non-scaling-stroke; }
+.whylight .pictures path.edge { stroke: #000; stroke-width: 3.5; }
 .whylight .pictures figcaption, .whylight .pictures label { color: var(--muted); font-size: .8125rem; }
-.whylight .pictures label { display: flex; align-items: center; gap: .5rem; margin-top: .4rem; }
-.whylight .pictures ol { margin: .4rem 0 0; padding-inline-start: 1.4rem; font-size: .875rem; }"""
+.whylight .pictures figcaption { margin-top: .3rem; overflow-wrap: anywhere; }
+.whylight .pictures label { display: flex; align-items: center; gap: .5rem; }"""
 FOR, AGAINST = " .+*#", " .-=%"
 """Marks in a terminal without colours, from none to the strongest."""
 KEYS = {True: "marks: + * # for, - = % against, . little", False: "marks: + * # what mattered, . little"}
@@ -51,9 +58,7 @@ SMALL = 64
 def image_html(row: AnswerRow, _manner: Manner) -> Markup:
     """Return what the model saw, and the same under colours, with its strongest regions."""
     picture = image_of(row.explanation.example)
-    regions = regions_of(row.explanation, row.target)
-    scores = [shown_score(one.score, peak=regions[0].score, signed=row.signed) for one in regions]
-    listed = [(one.box, picture.show(one.box), score) for one, score in zip(regions, scores, strict=True)]
+    outlined = [_path(one) for one in regions_of(row.explanation, row.target)]
     shown = {
         "plain": data_uri(picture.array),
         "grey": data_uri(grey_of(picture)),
@@ -61,7 +66,24 @@ def image_html(row: AnswerRow, _manner: Manner) -> Markup:
         "small": min(picture.height, picture.width) < SMALL,
         "smoothed": is_smoothed(row.explanation),
     }
-    return macro("image.html", "page", row, picture, shown, listed)
+    return macro("image.html", "page", row, picture, shown, outlined, _named_parts(row, picture))
+
+
+def _path(region: Region) -> str:
+    """Return the outline of a region, as SVG writes it."""
+    return "".join(f"M{left} {top}L{right} {bottom}" for left, top, right, bottom in region.edges)
+
+
+def _named_parts(row: AnswerRow, picture: Image) -> list[tuple[Box, str, str]]:
+    """Return parts that can be pointed at, where each has its own place: boxes around regions of any shape overlap."""
+    boxes, scores = parts_of(row.explanation, row.target)
+    if sum((one.bottom - one.top) * (one.right - one.left) for one in boxes) != picture.size:
+        outlined = {one.box for one in regions_of(row.explanation, row.target)}
+        pairs = [(box, score) for box, score in zip(boxes, scores, strict=True) if box in outlined]
+    else:
+        pairs = list(zip(boxes, scores, strict=True))
+    peak = float(np.abs(scores).max(initial=0.0))
+    return [(box, picture.show(box), shown_score(float(s), peak=peak, signed=row.signed)) for box, s in pairs]
 
 
 def image_tile(row: AnswerRow, _brief: bool) -> Markup:  # noqa: FBT001  as every renderer

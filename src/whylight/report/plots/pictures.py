@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from whylight.core.errors import InputError
 from whylight.core.explanation import Explanation
@@ -55,12 +56,9 @@ def _draw(plain: Axes, coloured: Axes, explanation: Explanation, target: Target)
     for axis, pixels in ((plain, picture.array), (coloured, blended(explanation, target))):
         axis.imshow(pixels, interpolation="nearest")
         axis.set_axis_off()
-    for region in regions_of(explanation, target):
-        box = region.box
-        for colour, width in OUTLINES:
-            corner = (box.left - 0.5, box.top - 0.5)  # a pixel's middle is its place
-            sides = (box.right - box.left, box.bottom - box.top)
-            coloured.add_patch(Rectangle(corner, *sides, fill=False, edgecolor=colour, linewidth=width))
+    edges = [np.reshape(edge, (2, 2)) - 0.5 for region in regions_of(explanation, target) for edge in region.edges]
+    for colour, width in OUTLINES:  # a pixel's middle is its place
+        coloured.add_collection(LineCollection(edges, colors=colour, linewidths=width, capstyle="projecting"))
     seen = f"{short_label(picture.name)}\n" if picture.name else ""
     plain.set_title(f"{seen}what the model sees", fontsize=SMALL, color=MUTED, loc="left")
     coloured.set_title(f"{_title(explanation, target)}\n{_legend(explanation)}", fontsize=SMALL, loc="left")
