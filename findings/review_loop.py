@@ -262,13 +262,20 @@ def figures(runs: list[dict[str, Any]], data: Dataset) -> str:
 
 
 def remarks() -> list[list[str]]:
-    """Count what the simulated reviewer did to all notes to learn from."""
+    """Count what the simulated reviewer did to all notes to learn from, and say which epochs were taken."""
     bench = on_page(CODER_NAME, notes("train", REVIEWED, REVIEWED_SEED), PLACE / f"reviewed-{REVIEWED}")
     kinds: dict[str, int] = {}
     for events in bench.journal.work(stream_of(REVIEWER)).values():
         for one in events:
             kinds[one.kind] = kinds.get(one.kind, 0) + 1
-    return [[f"actions: {kind}", str(count)] for kind, count in sorted(kinds.items())]
+    taken = [[f"epoch taken, {name}, {size} notes", epochs_taken(name, size)] for size in SIZES for name in TRAININGS]
+    return [*([f"actions: {kind}", str(count)] for kind, count in sorted(kinds.items())), *taken]
+
+
+def epochs_taken(name: str, size: int) -> str:
+    """Return which epoch of each training became the model."""
+    receipts = [json.loads((PLACE / f"{name}-{size}-{seed}" / "training.json").read_text("utf-8")) for seed in SEEDS]
+    return ", ".join(f"{one['best_epoch']:.0f}" for one in receipts)
 
 
 if __name__ == "__main__":
