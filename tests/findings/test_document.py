@@ -9,7 +9,7 @@ import pytest
 from document import PLACEHOLDER, Table, look_up, put, render
 
 HERE = document.HERE
-TYPED = re.compile(r"\b[A-E][1-9]\b|\b(?:micro-|macro )?F1\b|`[^`]*`")
+TYPED = re.compile(r"\b[A-ER][1-9]\b|\b(?:micro-|macro )?F1\b|`[^`]*`")
 """What holds a digit and is no figure: names of claims, the measure F1, and code."""
 DESCRIBED = ("**What we ran.**", "**Claim", "#")
 """Paragraphs that say what was done, not what came of it."""

@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import document
 import numpy as np
 import pytest
 import review_loop
+from document import PLACEHOLDER, look_up
 
 import whylight as wl
 import workbench_app
@@ -78,6 +80,11 @@ def test_the_document_finds_all_its_figures(monkeypatch: pytest.MonkeyPatch) -> 
     found = {(size, name): [measured()] * 3 for size in review_loop.SIZES for name in review_loop.TRAININGS}
     review_loop.write(measured(), found, data, [[name, "0.5 [0.4, 0.6]", "1 of 2"] for name in review_loop.ORDERS])
     tables = kept["review_loop"]
+    known = {"review_loop": {"version": "new", "tables": {name: vars(one) for name, one in tables.items()}}}
+    asked = PLACEHOLDER.findall(document.TEMPLATE.read_text(encoding="utf-8"))
+    own = [one for one in asked if one.startswith("review_loop | ") and " | remarks | " not in one]
+    assert len(own) > 10
+    assert all(any(sign.isdigit() for sign in look_up(one, known)) for one in own)
     same = tables["changes"].cell("600", "corrections - labels alone", "evidence")
     assert same.count("[") == 1
     assert len(tables["models"].rows) == 1 + len(review_loop.SIZES) * len(review_loop.TRAININGS)
