@@ -12,7 +12,7 @@ from PIL import Image as Pillow
 import whylight as wl
 from images.pictures import classifier, picture
 from whylight.core.errors import InputError
-from whylight.core.image import Division, Image
+from whylight.core.image import Box, Division, Image
 from whylight.explaining.console import Console
 from whylight.report.displays.explanations import one_picture
 from whylight.report.heat import edges_of, heat_of, regions_of
