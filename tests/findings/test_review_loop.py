@@ -47,7 +47,7 @@ def test_what_is_exported_is_what_the_generator_knows(tmp_path: Path, monkeypatc
     own.journal.take_in(Dataset("notes", "test", (), tuple(records)))
     for one, record in zip(own.journal.documents(), records, strict=True):
         review_loop.review(own, one, record)
-        review_loop.review(own, document, record)  # a stopped review goes on, and does nothing twice
+        review_loop.review(own, one, record)  # a stopped review goes on, and does nothing twice
     path = tmp_path / "rationales.jsonl"
     path.write_text("".join(lines(own)), encoding="utf-8")
     found = wl.dataset(str(path))
