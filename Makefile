@@ -32,7 +32,8 @@ test-browser: $(VENV)/.installed-browser  ## the workbench in a real browser, an
 	$(BIN)/python -m pytest -n 0 -m "browser and not postgres" tests/workbench
 
 test-postgres: $(VENV)/.installed-postgres $(VENV)/.installed-browser  ## the workbench on a real PostgreSQL server
-	$(BIN)/python scripts/with_postgres.py $(BIN)/python -m pytest -n 0 -m postgres tests/workbench
+	$(BIN)/python scripts/with_postgres.py $(BIN)/python -m pytest -n 0 -m "postgres and not browser" tests/workbench
+	$(BIN)/python scripts/with_postgres.py $(BIN)/python -m pytest -n 0 -m "postgres and browser" tests/workbench
 
 test-llm: $(VENV)/.installed-llm  ## the tests that need a real language model, ONNX, OpenVINO or an endpoint
 	$(BIN)/python -m pytest -m llm
