@@ -45,9 +45,9 @@ def test_what_is_exported_is_what_the_generator_knows(tmp_path: Path, monkeypatc
     ]
     own = workbench_app.bench(workbench_app.sqlite(tmp_path), texts=[], methods=("occlusion",))
     own.journal.take_in(Dataset("notes", "test", (), tuple(records)))
-    for document, record in zip(own.journal.documents(), records, strict=True):
-        review_loop.review(own, document, record)
-        review_loop.review(own, document, record)  # a stopped review goes on, and does nothing twice
+    for one, record in zip(own.journal.documents(), records, strict=True):
+        review_loop.review(own, one, record)
+        review_loop.review(own, one, record)  # a stopped review goes on, and does nothing twice
     path = tmp_path / "rationales.jsonl"
     path.write_text("".join(lines(own)), encoding="utf-8")
     found = wl.dataset(str(path))
