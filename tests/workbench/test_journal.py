@@ -61,7 +61,9 @@ def told_spans(event: Event) -> tuple[Span | None, Span | None]:
 
 def test_events_can_neither_be_changed_nor_removed(journal: Journal) -> None:
     journal.add(1, "review:A", Event("done"), reviewer="A", seen=0)
-    for statement in (update(EVENTS).values(reviewer="B"), delete(EVENTS)):
+    statements = [update(EVENTS).values(reviewer="B"), delete(EVENTS)]
+    statements += [text("TRUNCATE event")] if journal.engine.dialect.name == "postgresql" else []
+    for statement in statements:
         with pytest.raises(DBAPIError, match="only added"), journal.engine.begin() as connection:
             connection.execute(statement)
     assert journal.events(1, "review:A")[0].reviewer == "A"

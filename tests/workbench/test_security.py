@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
 
-import anyio
 import pytest
 
 import workbench_app
@@ -261,7 +260,7 @@ def test_paths_that_no_browser_would_tidy_lead_nowhere_else(ada: Browser, path: 
         "client": ("127.0.0.1", 1),
         "root_path": "",
     }
-    anyio.run(ada.client.app, scope, receive, send)
+    ada.client.portal.call(ada.client.app, scope, receive, send)
     assert said[0]["status"] in (404, 422), said[0]
     body = b"".join(one.get("body", b"") for one in said[1:])
     assert b"root:" not in body
