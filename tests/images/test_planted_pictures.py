@@ -4,6 +4,8 @@ What is marked is what ranks highest, as many pixels as the patch has: the metri
 five pixels around the patch, because neighbours are kept alike; where it is cut at 0.5, a small patch has a low IoU.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -41,6 +43,7 @@ def prepare(pillow: object) -> Tensor:
     return torch.as_tensor(np.asarray(pillow).copy()).permute(2, 0, 1) / 255
 
 
+@cache
 def explained(size: int, *, every_cell: bool, **settings: float) -> wl.Explanation:
     """Explain grey noise with a patch of colours, by the preset for convolutional networks."""
     draw = np.random.default_rng(0)
