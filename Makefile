@@ -78,6 +78,7 @@ findings: $(VENV)/.installed-model $(VENV)/.installed-vision  ## run the experim
 	$(BIN)/python findings/aml_costs.py $(DATA)
 	$(BIN)/python findings/movies.py $(DATA)
 	$(BIN)/python findings/degraded.py $(DATA)
+	$(BIN)/python findings/normalised.py $(DATA)
 	$(BIN)/python findings/counterfactuals.py $(DATA) larger
 	$(BIN)/python findings/counterfactuals.py $(DATA) occlusion
 	$(BIN)/python findings/counterfactuals.py $(DATA) lime

@@ -4,12 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import conllu
-import datasets
 import pandas as pd
 import pytest
-from label_studio_sdk.label_interface import LabelInterface
-from pybrat.parser import BratParser
 
 import whylight as wl
 from whylight.core.evidence import evidence
@@ -49,6 +45,8 @@ def spans(row: Any) -> list[tuple[int, int]]:
 
 
 def test_brat(folder: Path, rows: list[Any], tmp_path: Path) -> None:
+    from pybrat.parser import BratParser  # noqa: PLC0415  installed by `make test-ray` alone
+
     export(folder, tmp_path / "brat", form="brat", method="occlusion")
     found = sorted(BratParser(error="raise").parse(str(tmp_path / "brat")), key=lambda one: one.id)
     assert [one.text for one in found] == [text.replace("\r\n", "\n") for text in TEXTS]  # as it opens files
@@ -60,6 +58,8 @@ def test_brat(folder: Path, rows: list[Any], tmp_path: Path) -> None:
 
 
 def test_conll(folder: Path, rows: list[Any], tmp_path: Path) -> None:
+    import conllu  # noqa: PLC0415  installed by `make test-ray` alone
+
     export(folder, tmp_path / "run.conll", form="conll", method="occlusion")
     columns = ["form", "start", "end", "score", "tag"]
     found = conllu.parse((tmp_path / "run.conll").read_text(encoding="utf-8"), fields=columns)
@@ -77,6 +77,8 @@ def test_conll(folder: Path, rows: list[Any], tmp_path: Path) -> None:
 
 
 def test_label_studio(folder: Path, rows: list[Any], tmp_path: Path) -> None:
+    from label_studio_sdk.label_interface import LabelInterface  # noqa: PLC0415  installed by `make test-ray` alone
+
     export(folder, tmp_path / "tasks.json", form="labelstudio", method="occlusion")
     studio = LabelInterface(CONFIG)
     tasks = json.loads((tmp_path / "tasks.json").read_text(encoding="utf-8"))
@@ -90,6 +92,8 @@ def test_label_studio(folder: Path, rows: list[Any], tmp_path: Path) -> None:
 
 
 def test_hugging_face_pandas_and_the_run_say_the_same(folder: Path, rows: list[Any], tmp_path: Path) -> None:
+    import datasets  # noqa: PLC0415  installed by `make test-ray` alone
+
     export(folder, tmp_path / "set", form="datasets", method="occlusion")
     export(folder, tmp_path / "run.parquet", form="parquet", method="occlusion")
     export(folder, tmp_path / "run.jsonl", form="jsonl", method="occlusion")

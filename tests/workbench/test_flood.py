@@ -47,7 +47,8 @@ LISTENERS = 500
 
 
 def test_no_request_that_can_be_made_up_breaks_the_server(tmp_path: Path) -> None:
-    schemathesis = pytest.importorskip("schemathesis")
+    import schemathesis  # noqa: PLC0415  installed by `make test-browser` alone
+
     own = workbench_app.bench(workbench_app.sqlite(tmp_path))
     with client(own) as found:
         ada = Browser(found)
