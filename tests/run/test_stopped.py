@@ -59,7 +59,7 @@ def test_ctrl_c_ends_all_workers_and_says_what_resumes(
 ) -> None:
     out = tmp_path / "a run"
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    whole_command = command(asked, out, *where)
+    whole_command = ["env", "--default-signal=INT", *command(asked, out, *where)]  # in the background it is ignored
     with subprocess.Popen(whole_command, **streams, text=True, start_new_session=True) as run:  # type: ignore[call-overload]  # noqa: S603
         while run.poll() is None and len(list((out / "texts").glob("*.parquet"))) < 3:
             time.sleep(0.02)

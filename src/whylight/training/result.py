@@ -86,12 +86,12 @@ def read_receipt(folder: Path) -> dict[str, Any]:
 
 def finish(trainer: ReasonTrainer, prepared: Prepared, folder: Path, receipt: dict[str, Any]) -> Trained:
     """Write the best checkpoint as a model, with its figures."""
-    history = list(trainer.state.log_history)
+    history = _history(trainer)
     best = min((one for one in history if "eval_selection" in one), key=lambda one: one["eval_selection"])
     unmet = trainer.recipe.combine == "constrained" and best["eval_selection"] >= UNMET
     receipt |= {
         "unmet": unmet,
-        "epochs_run": history[-1].get("epoch"),
+        "epochs_run": trainer.state.epoch,
         "best_epoch": best["epoch"],
         "validation": NamedValues(
             {n.removeprefix("eval_"): value for n, value in best.items() if n.startswith("eval_")}
@@ -131,11 +131,11 @@ def finish_best(
         receipt: What is known of it before, which is added to.
         stopped: Where it was interrupted, if it was; its checkpoints stay then.
     """
-    history = list(trainer.state.log_history)
+    history = _history(trainer)
     best = min((one for one in history if "eval_selection" in one), key=lambda one: one["eval_selection"])
     receipt |= {
         "interrupted": stopped,
-        "epochs_run": history[-1].get("epoch"),
+        "epochs_run": trainer.state.epoch,
         "best_epoch": best["epoch"],
         "validation": {n.removeprefix("eval_"): value for n, value in best.items() if n.startswith("eval_")},
         "history": history,
@@ -175,6 +175,11 @@ def write_result(
         write_text(folder / RECEIPT, json.dumps(receipt, indent=1) + "\n")
         if done:
             shutil.rmtree(folder / CHECKPOINTS)
+
+
+def _history(trainer: TermTrainer) -> list[dict[str, float]]:
+    """Return what was logged, without transformers' last line: of a resumed training it tells of the rest alone."""
+    return [one for one in trainer.state.log_history if "train_runtime" not in one]
 
 
 def _bounds(recipe: Recipe, history: list[dict[str, float]]) -> dict[str, float] | None:
