@@ -39,7 +39,7 @@ METRICS = {
     "comprehensiveness": ("aopc_comprehensiveness", "normalised_aopc_comprehensiveness"),
     "sufficiency": ("aopc_sufficiency", "normalised_aopc_sufficiency"),
 }
-TRAINING, TEXTS, WORDS = 2000, 60, 12
+TRAINING, TEXTS, WORDS = 2000, 60, 10
 NUMBERS = {"epochs": 4, "patience": 2, "learning_rate": 5e-5, "max_tokens": 128}
 Task = tuple[Path, str, int]
 
@@ -90,7 +90,7 @@ def measured(task: Task) -> tuple[float, Values]:
 
 
 def short(data: Dataset) -> Dataset:
-    """Return the texts whose bounds can be found in seconds."""
+    """Return the texts whose bounds are found exactly."""
     kept = tuple(one for one in data if 2 <= len(units(text_of(one.example), "word")) <= WORDS)
     return replace(data, records=kept)
 
