@@ -1,9 +1,10 @@
 """A paired comparison: what is the same is not different, and the p-value is the permutation test's."""
 
+import numpy as np
 import pytest
 
 from whylight.core.errors import InputError, SettingError
-from whylight.run.compare import compare_rows, select
+from whylight.run.compare import CLEAR, compare_rows, holm, select
 from whylight.store.tables import Row
 
 
@@ -62,3 +63,18 @@ def test_the_labels_of_a_text_count_as_one_text() -> None:
 def test_an_unknown_method_is_refused_with_those_of_the_run() -> None:
     with pytest.raises(SettingError, match="lime"):
         select(rows([0.5]), "lim")
+
+
+def test_several_tests_are_corrected_by_hand() -> None:
+    assert holm([0.04, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
+    assert holm([0.01, 0.012, 0.9]) == pytest.approx([0.03, 0.03, 0.9])  # none below that of a smaller one
+    assert holm([0.5, 0.9]) == pytest.approx([1.0, 1.0])
+    assert (holm([0.03]), holm([])) == ([0.03], [])
+
+
+def test_of_many_tests_of_nothing_hardly_any_family_finds_something() -> None:
+    drawn = np.random.default_rng(0).random((2000, 20))
+    alone = np.mean([own.min() < CLEAR for own in drawn])
+    corrected = np.mean([min(holm(own.tolist())) < CLEAR for own in drawn])
+    assert alone > 0.6
+    assert 0.04 < corrected < 0.06

@@ -123,7 +123,7 @@ def test_verdicts_equal_the_tables(found: Audit) -> None:
     assert set(answers) == set(found.figures) == set(FAST)
     for name, columns in (("damage", ("one word removed", "half the words removed")), ("size", ("size", "coverage"))):
         pairs = [(one, other, column) for column in columns for one, other in combinations(found.removers, 2)]
-        signs = [found.figures[name].difference((a, column), (b, column)) for a, b, column in pairs]
+        signs = found.figures[name].differences([((a, column), (b, column)) for a, b, column in pairs])
         assert answers[name].answer == ("differs" if any(one and one.sign for one in signs) else "cannot tell")
     cell = found.figures["agreement"].cell("mask and delete", "first word")
     assert cell is not None

@@ -6,7 +6,7 @@ not hold in either direction, nobody can tell.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,6 +83,17 @@ def permutation_test(differences: Floats, *, seed: int = 0) -> float:
     least = abs(differences.sum()) - 1e-12
     larger = sum(int((np.abs(own @ differences) >= least).sum()) for own in signs)
     return (larger + 1) / (FLIPS + 1)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p-values for their number: the k-th smallest of m times m - k + 1, and none below that of a smaller one.
+
+    Reference: Holm 1979.
+    """
+    order = np.argsort(p_values, kind="stable")
+    times = np.arange(len(order), 0, -1)
+    corrected = np.minimum(1.0, np.maximum.accumulate(times * np.asarray(p_values, dtype=np.float64)[order]))
+    return [float(one) for one in corrected[np.argsort(order, kind="stable")]]
 
 
 def compare_rows(first: Iterable[Row], second: Iterable[Row], *, seed: int = 0) -> Comparisons:

@@ -1,12 +1,12 @@
 """What the tables of an audit say, in plain words.
 
 A difference is spoken of where it is clear by the rule of `run/compare.py`, over the same texts; elsewhere the verdict
-is `cannot tell`. Tests are not corrected for their number.
+is `cannot tell`. Tests are corrected for the number of those in the same analysis.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from typing import Literal
 
 from whylight.core.registry import METRICS
@@ -72,16 +72,13 @@ def standings(figures: FigureTable, removers: Sequence[str]) -> dict[tuple[str, 
         By pair, and by measure and remover: 1 where the first is clearly better, -1 where worse, 0 where neither is.
     """
     columns = [one for one in product(MEASURES, removers) if column_of(*one) in figures.columns]
-    found = {}
-    for one, other in combinations(figures.rows, 2):
-        signs = {}
-        for measure, remover in columns:
-            name = column_of(measure, remover)
-            difference = figures.difference((one, name), (other, name))
-            sign = 0 if difference is None else difference.sign
-            signs[measure, remover] = sign if METRICS[measure].facts["higher_is_better"] else -sign
-        found[one, other] = signs
-        found[other, one] = {column: -sign for column, sign in signs.items()}
+    every = list(product(combinations(figures.rows, 2), columns))
+    asked = [((one, column_of(*by)), (other, column_of(*by))) for (one, other), by in every]
+    found: dict[tuple[str, str], dict[Column, int]] = {pair: {} for pair in permutations(figures.rows, 2)}
+    for ((one, other), by), difference in zip(every, figures.differences(asked), strict=True):
+        sign = 0 if difference is None else difference.sign
+        better = sign if METRICS[by[0]].facts["higher_is_better"] else -sign
+        found[one, other][by], found[other, one][by] = better, -better
     return found
 
 
@@ -179,8 +176,9 @@ def _pairs(
 ) -> tuple[bool, tuple[str, ...]]:
     """Compare rows two by two in each column; return whether any difference is clear, and what to say of all."""
     said, unclear = [], []
-    for column, (one, other) in product(columns, combinations(rows, 2)):
-        found = figures.difference((one, column), (other, column))
+    asked = [(column, one, other) for column, (one, other) in product(columns, combinations(rows, 2))]
+    every = figures.differences([((one, column), (other, column)) for column, one, other in asked])
+    for (column, one, other), found in zip(asked, every, strict=True):
         if found is not None and found.sign:
             first, second = (one, other) if found.sign > 0 else (other, one)
             said.append(f"{column}: {more} {where} {first} than {where} {second}, by {_by(found)}.")

@@ -1,7 +1,8 @@
-"""FigureTable of a study: one value per text in each cell of a table, its mean and interval, and paired differences.
+"""Figures of a study: one value per text in each cell of a table, its mean and interval, and paired differences.
 
 Values are kept text by text, so that two cells are compared by the differences of the texts that both have. The rule of
-`run/compare.py` says which differences are clear.
+`run/compare.py` says which differences are clear; of several that are asked for together, tests are corrected for their
+number (Holm 1979), so that 20 of them do not find one by chance.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ import numpy as np
 
 from whylight.core import showing
 from whylight.core.arrays import Floats
-from whylight.run.compare import clear_sign, permutation_test
+from whylight.run.compare import clear_sign, holm, permutation_test
 from whylight.run.summary import Cell, interval
 from whylight.store.tables import Row
 
@@ -69,14 +70,22 @@ class FigureTable:
 
     def difference(self, first: Place, second: Place) -> Difference | None:
         """Return first minus second, over the texts that have both; None where none has."""
+        return self.differences([(first, second)])[0]
+
+    def differences(self, pairs: Sequence[tuple[Place, Place]]) -> list[Difference | None]:
+        """Return the difference of each pair, with tests corrected for their number."""
+        values = [self._paired(*pair) for pair in pairs]
+        known = [own for own in values if len(own)]
+        p_values = iter(holm([permutation_test(own) for own in known]))
+        cells = [interval(own) if len(own) else None for own in values]
+        return [None if cell is None else Difference(cell, clear_sign(cell, next(p_values))) for cell in cells]
+
+    def _paired(self, first: Place, second: Place) -> Floats:
+        """Return first minus second, of the texts that have both."""
         if first not in self.values or second not in self.values:
-            return None
+            return np.empty(0)
         own = self.values[first] - self.values[second]
-        own = own[np.isfinite(own)]
-        if not len(own):
-            return None
-        cell = interval(own)
-        return Difference(cell, clear_sign(cell, permutation_test(own)))
+        return own[np.isfinite(own)]
 
     def records(self) -> list[Row]:
         """Return one flat record for each cell that has a value."""
