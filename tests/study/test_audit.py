@@ -130,6 +130,19 @@ def test_verdicts_equal_the_tables(found: Audit) -> None:
     assert f"{cell.mean:.0%}" in answers["agreement"].sentences[0]
 
 
+def test_what_differs_is_told_in_whole_sentences() -> None:
+    values = np.linspace(0.1, 0.3, 20)
+    table = FigureTable({("mask", "size"): values + 0.2, ("delete", "size"): values, ("mask", "coverage"): values}, 20)
+    (verdict,) = verdicts_of({"size": table}, removers=REMOVERS)
+    assert verdict.sentences == ("Scores are larger under mask than under delete, by 0.200 (0.200 to 0.200).",)
+    same = FigureTable({(name, "coverage"): values for name in REMOVERS}, 20)
+    (verdict,) = verdicts_of({"size": same}, removers=REMOVERS)
+    assert (verdict.answer, verdict.sentences) == (
+        "cannot tell",
+        ("20 texts cannot tell mask from delete (coverage).",),
+    )
+
+
 def test_words_that_decide_are_found_and_the_same_call_gives_the_same_figures(found: Audit) -> None:
     assert found.recommendation.certainty == "likely"  # occlusion and LIME both find them
     assert found.recommendation.method in {"occlusion", "lime"}

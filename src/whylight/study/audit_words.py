@@ -145,47 +145,61 @@ def _damage(figures: FigureTable, removers: Sequence[str]) -> AuditVerdict:
         said.append(f"With {column}, the model loses {each}.")
     right = figures.cell(*UNTOUCHED)
     said += [] if right is None else [f"It is right on {_percent(right)} of the untouched texts."]
-    clear, words = _pairs(figures, removers, (ONE, HALF), "more right answers are lost")
+    lost = {column: f"with {column}, more right answers are lost" for column in (ONE, HALF)}
+    clear, words = _pairs(figures, removers, lost)
     return AuditVerdict("damage", "differs" if clear else "cannot tell", (*said, *words))
 
 
 def _size(figures: FigureTable, removers: Sequence[str]) -> AuditVerdict:
-    clear, words = _pairs(figures, removers, (size.SIZE, size.COVERAGE), "larger")
+    larger = {size.SIZE: "scores are larger", size.COVERAGE: "more words are marked"}
+    clear, words = _pairs(figures, removers, larger)
     people = figures.cell(size.PEOPLE, size.COVERAGE)
     said = [] if people is None else [f"People marked {_percent(people)} of the words."]
     return AuditVerdict("size", "differs" if clear else "cannot tell", (*words, *said))
 
 
 def _randomised(figures: FigureTable, removers: Sequence[str]) -> AuditVerdict:
-    columns = [f"{change}{way}" for way in (USUAL, PUBLISHED) for change in CHANGES]
-    known = [column for column in columns if column in figures.columns]
-    clear, words = _pairs(figures, removers, known, "a new head is noticed more")
+    noticed = dict(zip(CHANGES, ("more scores change their sign", "scores change more"), strict=True))
+    more = {
+        f"{change}{way}": f"with a new head{way}, {what}"
+        for way in (USUAL, PUBLISHED)
+        for change, what in noticed.items()
+    }
+    clear, words = _pairs(figures, removers, {name: what for name, what in more.items() if name in figures.columns})
     return AuditVerdict("randomised", "differs" if clear else "cannot tell", words)
 
 
 def _of_all_words(figures: FigureTable, removers: Sequence[str]) -> AuditVerdict:
     columns = [column_of(measure, name) for measure in MEASURES for name in removers]
-    clear, words = _pairs(figures, (FEW, EVERY), columns, "larger", where="with")
+    clear, words = _pairs(figures, (FEW, EVERY), {name: f"the {name} is larger" for name in columns}, where="with")
     likeness = figures.cell(*BOTH)
     said = [] if likeness is None else [f"Their scores correlate by {_with_range(likeness)} (Pearson)."]
     return AuditVerdict("all_words", "differs" if clear else "cannot tell", (*said, *words))
 
 
 def _pairs(
-    figures: FigureTable, rows: Sequence[str], columns: Sequence[str], more: str, *, where: str = "under"
+    figures: FigureTable, rows: Sequence[str], more: Mapping[str, str], *, where: str = "under"
 ) -> tuple[bool, tuple[str, ...]]:
-    """Compare rows two by two in each column; return whether any difference is clear, and what to say of all."""
-    said, unclear = [], []
-    asked = [(column, one, other) for column, (one, other) in product(columns, combinations(rows, 2))]
+    """Compare rows two by two in each column; return whether any difference is clear, and what to say of all.
+
+    Args:
+        figures: The table.
+        rows: The rows.
+        more: By column, what is the case where its value is higher.
+        where: What stands before the name of a row.
+    """
+    said, unclear = list[str](), dict[str, list[str]]()
+    asked = [(column, one, other) for column, (one, other) in product(more, combinations(rows, 2))]
     every = figures.differences([((one, column), (other, column)) for column, one, other in asked])
     for (column, one, other), found in zip(asked, every, strict=True):
         if found is not None and found.sign:
             first, second = (one, other) if found.sign > 0 else (other, one)
-            said.append(f"{column}: {more} {where} {first} than {where} {second}, by {_by(found)}.")
+            told = f"{more[column]} {where} {first} than {where} {second}, by {_by(found)}."
+            said.append(told[0].upper() + told[1:])
         elif found is not None:
-            unclear.append(f"{one} from {other} ({column})")
-    rest = [f"{_text_count(figures)} cannot tell {'; '.join(unclear)}."] if unclear else []
-    return bool(said), (*said, *rest)
+            unclear.setdefault(column, []).append(f"{one} from {other}")
+    each = "; ".join(f"{', '.join(pairs)} ({column})" for column, pairs in unclear.items())
+    return bool(said), (*said, *([f"{_text_count(figures)} cannot tell {each}."] if each else []))
 
 
 def _by(found: Difference) -> str:
