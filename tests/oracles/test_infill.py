@@ -175,6 +175,20 @@ def test_draws_follow_the_probabilities_and_are_the_same_each_time() -> None:
     assert not any("great" in text for text in texts[:3])
 
 
+def test_what_is_remembered_is_what_was_answered_in_pieces_of_few_bytes() -> None:
+    clf = quick.classifier("bert")
+    own = masked.filler(clf)
+    keep = np.random.default_rng(0).random((20, len(WORDS))) < 0.5
+    first = rows_of(own, clf, TEXT, keep, mode="marginal")
+    known = dict(own.masked.known)
+    assert known
+    assert all(len(piece) <= 512 for pieces in known.values() for piece in pieces)  # Python's own room
+    again = rows_of(own, clf, TEXT, keep, mode="marginal")
+    assert again[0] == first[0]
+    np.testing.assert_array_equal(again[1], first[1])
+    assert dict(own.masked.known) == known
+
+
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "modernbert", "llama"])
 def test_it_keeps_every_promise_of_a_remover_for_any_tokenizer(architecture: str, folder: Path) -> None:
     clf = quick.classifier(architecture)

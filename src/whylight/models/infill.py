@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from whylight.core.arrays import Bools, Ints
+from whylight.core.encoded import key_of
 from whylight.core.errors import IncompatibleError
 from whylight.core.text import Span, Text
 from whylight.models import tokenised
@@ -44,7 +45,7 @@ class MaskedFiller:
         self.masked, self.limit = masked, limit
         self.mask = int(masked.tokenizer.mask_token_id)
         self._tokenizer = tokenizer
-        self._spelled: dict[tuple[str, str], Ints] = {}
+        self._spelled: dict[tuple[str, str], bytes] = {}
 
     @property
     def contents(self) -> Mapping[str, str]:
@@ -70,16 +71,17 @@ class MaskedFiller:
 
     def likely(self, rows: TokenBatch, blanks: Sequence[Ints], *, top: int, fragments: bool) -> list[Likely]:
         """Return the likeliest words for the blanks of rows; what was asked before is remembered."""
-        keys = [(key, own.tobytes(), top, fragments) for key, own in zip(rows.keys(), blanks, strict=True)]
+        asked = f"{top} {fragments}".encode()
+        keys = [key_of(key + own.tobytes() + asked) for key, own in zip(rows.keys(), blanks, strict=True)]
         found = {key: known for key in keys if (known := self.masked.known.get(key)) is not None}
         fresh = {key: i for i, key in enumerate(keys) if key not in found}
         names, indices = list(fresh), np.fromiter(fresh.values(), dtype=np.int64, count=len(fresh))
         for chosen in self.masked.batches(rows.lengths[indices]) if fresh else ():
             logits = self.masked.run(rows.take(indices[chosen]), [blanks[i] for i in indices[chosen]])
             for number, own in zip(chosen, logits, strict=True):
-                found[names[number]] = self._best(own, top=top, fragments=fragments)
+                found[names[number]] = _packed(self._best(own, top=top, fragments=fragments))
         self._remember({key: found[key] for key in names})
-        return [found[key] for key in keys]
+        return [_unpacked(found[key]) for key in keys]
 
     def word(self, token: int) -> str:
         """Return a token as a word."""
@@ -88,8 +90,8 @@ class MaskedFiller:
     def spelled(self, word: str, before: str) -> Ints:
         """Return a word in the classifier's tokens; what stands before it decides how some tokenizers begin it."""
         if (word, before) not in self._spelled:
-            self._spelled[word, before] = self._spell(word, before)
-        return self._spelled[word, before]
+            self._spelled[word, before] = self._spell(word, before).tobytes()
+        return np.frombuffer(self._spelled[word, before], dtype=np.int64)
 
     def _spell(self, word: str, before: str) -> Ints:
         if not word:
@@ -110,7 +112,7 @@ class MaskedFiller:
         values, tokens = torch.softmax(scores, dim=-1).topk(min(top, int(allowed.sum())), dim=-1)
         return Likely(tokens.cpu().numpy(), values.cpu().numpy())
 
-    def _remember(self, found: Mapping[tuple[bytes, bytes, int, bool], Likely]) -> None:
+    def _remember(self, found: Mapping[bytes, tuple[bytes, ...]]) -> None:
         self.masked.known.update(found)
         while len(self.masked.known) > REMEMBERED:
             self.masked.known.popitem(last=False)
@@ -119,6 +121,22 @@ class MaskedFiller:
 @cache
 def _allowed(masked: MaskedModel, fragments: bool) -> Bools:  # noqa: FBT001  a key of a cache
     return masked.allowed(fragments=fragments)
+
+
+def _packed(likely: Likely) -> tuple[bytes, ...]:
+    """Return the words of each blank as a few bytes.
+
+    Python has room of its own for these. Thousands of small arrays would stand between the large ones that a network
+    takes and gives back, whose room could then not be used again: the process would grow by megabytes per text.
+    """
+    both = np.stack([likely.tokens.astype(np.float64), likely.probabilities], axis=1)  # [blanks, 2, words]
+    return tuple(own.tobytes() for own in both)
+
+
+def _unpacked(packed: tuple[bytes, ...]) -> Likely:
+    """Return what was packed."""
+    both = np.frombuffer(b"".join(packed)).reshape(len(packed), 2, -1)
+    return Likely(both[:, 0].astype(np.int64), both[:, 1])
 
 
 def _all_words(texts: Sequence[str], spans: Sequence[Span]) -> tuple[list[Span], list[int]]:

@@ -21,7 +21,6 @@ from whylight.models.devices import move
 from whylight.models.folder import check_folder, existing, quoted
 from whylight.models.reading import loading
 from whylight.models.unchanged import unchanged
-from whylight.views.filling import Likely
 from whylight.views.tokens import TokenBatch
 
 KIND = "a masked language model"
@@ -35,7 +34,7 @@ class MaskedModel:
     """A masked language model with its tokenizer.
 
     Attributes:
-        known: What was asked before, by row, blanks, number of words and whether pieces will do.
+        known: What was answered before, packed, by what was asked.
 
     Args:
         model: A Hugging Face model with a masked language modelling head.
@@ -52,7 +51,7 @@ class MaskedModel:
         self.model, self.tokenizer, self.name, self.fresh = model.eval(), tokenizer, name, fresh
         self.limit = promises.limit(model, tokenizer, max_tokens=None)
         self._budget = default_token_budget(model.device)
-        self.known = OrderedDict[tuple[bytes, bytes, int, bool], Likely]()
+        self.known = OrderedDict[bytes, tuple[bytes, ...]]()
 
     @cached_property
     def contents(self) -> Mapping[str, str]:
