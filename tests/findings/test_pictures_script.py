@@ -64,7 +64,8 @@ def test_the_section_finds_all_of_its_figures() -> None:
         name: {"version": "new", "tables": {key: vars(one) for key, one in tables.items()}}
         for name, tables in (("pictures", pictures), ("fashion", fashion))
     }
-    (text,) = [own for names, own in document.WAITING.findall(document.TEMPLATE.read_text(encoding="utf-8"))]
+    waiting = document.WAITING.findall(document.TEMPLATE.read_text(encoding="utf-8"))
+    (text,) = [own for names, own in waiting if names == "pictures fashion"]
     said = document.filled(text, known)
     assert "{{" not in said
     assert "- **E4 holds.** On photos MaRC is clearly more sufficient than `occlusion`, `grad_cam`" in said
