@@ -21,6 +21,7 @@ from torch import Tensor
 from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
 from whylight.core.arrays import Ints
+from whylight.core.errors import IncompatibleError
 
 OF_TOKENS = (DynamicLayer, DynamicSlidingWindowLayer)
 
@@ -49,6 +50,14 @@ def keeps_tokens(model: Any) -> bool:  # noqa: ANN401  any transformers model
     except (KeyError, AttributeError, TypeError, ValueError):  # a configuration that transformers cannot read so
         return False
     return all(type(layer) in OF_TOKENS for layer in layers)
+
+
+def no_tokens(name: str) -> IncompatibleError:
+    """Return what to say where answers would have to go on from other states."""
+    return IncompatibleError(
+        f"what '{name}' keeps of a row is no keys and values of tokens, so that an answer of several tokens has no "
+        "gradients and traces; use answers of one token each, or scoring = 'first'."
+    )
 
 
 def no_states() -> DynamicCache:
@@ -120,15 +129,22 @@ def _move_to_the_end(cache: Any, lengths: Tensor) -> Tensor:  # noqa: ANN401  as
     return source >= 0
 
 
-def read_whole(model: Any, ids: Tensor, answers: Sequence[Ints]) -> list[Tensor]:  # noqa: ANN401  as above
-    """Return what a model says of the tokens of each answer behind a row, `[tokens, vocabulary]`, by plain calls.
+def read_whole(model: Any, ids: Tensor, answers: Sequence[Ints], *, normalised: bool, summed: bool) -> Tensor:  # noqa: ANN401  as above
+    """Return the score of each answer behind a row, `[answers]`, by plain calls of the model.
 
     Args:
         model: The model.
         ids: The row.
         answers: The answers; if each is one token, one call says it of all.
+        normalised: Whether scores are log-probabilities, or the logits of tokens.
+        summed: Whether those of an answer are added up, or their mean is taken.
     """
-    if max(map(len, answers)) == 1:
-        return [model(input_ids=ids[None]).logits[0, -1:]] * len(answers)
-    rows = (torch.cat([ids, torch.as_tensor(one[:-1], device=ids.device)]) for one in answers)
-    return [model(input_ids=row[None]).logits[0, -len(one) :] for row, one in zip(rows, answers, strict=True)]
+    scale = log_probabilities if normalised else single
+    once = model(input_ids=ids[None]).logits[0, -1:] if max(map(len, answers)) == 1 else None
+    found = []
+    for answer in answers:
+        own = torch.as_tensor(answer, device=ids.device)
+        logits = model(input_ids=torch.cat([ids, own[:-1]])[None]).logits[0, -len(own) :] if once is None else once
+        each = scale(logits)[range(len(own)), own]
+        found.append(each.sum() if summed else each.mean())
+    return torch.stack(found)

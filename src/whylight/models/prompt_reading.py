@@ -5,8 +5,8 @@ token than "great". Control tokens (those of a chat template) are boundaries: th
 them, and as plain characters where a user typed them, so that no text can end its own message.
 
 Some vocabularies cut no border between a text and its prompt: to Llama 3 and Qwen a full stop and the new line behind
-it are one token. Such a token is the prompt's, of which nothing is ever removed, and a note says so. Blanks before a word
-go with the word.
+it are one token. Such a token is of the prompt, of which nothing is ever removed, and a note says so. Blanks before a
+word go with it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

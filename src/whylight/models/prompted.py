@@ -24,7 +24,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from whylight.core.arrays import Floats, Ints
 from whylight.core.encoded import Encoded, Long, Unit
-from whylight.core.errors import IncompatibleError, ModelError
+from whylight.core.errors import ModelError
 from whylight.core.identity import digest
 from whylight.core.labels import Head, Labels
 from whylight.core.prompt import PARTS, Prompt
@@ -163,8 +163,10 @@ class PromptedNetwork(TokenNetwork):
     def plain_inputs(self, example: Text, window: TokenWindow) -> Mapping[str, Tensor]:
         """Return the ids of a prompt about a text, as the tokenizer gives them for the whole of it."""
         ids = self._written_ids(*example.texts)
-        left = torch.as_tensor(window.ids, device=ids.device)  # of a text that is too long
-        return {"input_ids": (ids if len(ids) == len(left) else left)[None]}
+        left = torch.as_tensor(window.ids, device=ids.device)
+        # of a text that is too long; and some tokenizers end what they read, which a prompt must not be
+        cut = len(ids) > self.limit or torch.equal(ids[: len(left)], left)
+        return {"input_ids": (left if cut else ids)[None]}
 
     def plain_logits(self, inputs: Mapping[str, Tensor]) -> Tensor:
         """Return the scores of labels, `[1, labels]`, by one plain call of the model per label."""
@@ -172,25 +174,24 @@ class PromptedNetwork(TokenNetwork):
 
     def _plain_scores(self, ids: Tensor) -> Tensor:
         """Return the scores of labels behind a row of ids, `[labels]`, before calibration."""
-        found = []
-        for logits, answer in zip(continuing.read_whole(self.model, ids, self.answers), self.answers, strict=True):
-            own = torch.as_tensor(answer, device=ids.device)
-            values = continuing.log_probabilities(logits) if self.normalised else continuing.single(logits)
-            each = values[range(len(own)), own]
-            found.append(each.sum() if self.prompt.scoring == "sum" else each.mean())
-        return torch.stack(found)
+        return continuing.read_whole(
+            self.model, ids, self.answers, normalised=self.normalised, summed=self.prompt.scoring == "sum"
+        )
 
     def _read_whole(self, rows: TokenBatch, options: Mapping[str, Any]) -> Tensor:
         """Return one column per label by plain calls, for a model from whose states no answer can go on."""
-        if torch.is_grad_enabled() or rows.zeroed is not None or options:
-            raise IncompatibleError(
-                f"what '{self.architecture}' keeps of a row is no keys and values of tokens, so that there are neither "
-                "gradients nor traces of answers of several tokens; use answers of one token each, or scoring = 'first'"
-            )
+        if rows.zeroed is not None or options:
+            raise continuing.no_tokens(self.architecture)
         ids = torch.as_tensor(np.ascontiguousarray(rows.ids), device=self.model.device)
         self.computed += int(self._unread(rows).sum())
         found = [self._plain_scores(row[:length]) for row, length in zip(ids, rows.lengths.tolist(), strict=True)]
         return torch.stack(found) - self._offsets
+
+    def embed(self, ids: Ints) -> Tensor:
+        """Return the word embeddings of tokens, `[tokens, dims]`, for views that exchange them."""
+        if self.continues and not self._keeps_tokens:
+            raise continuing.no_tokens(self.architecture)
+        return super().embed(ids)
 
     def contents(self, labels: Labels) -> dict[str, str]:
         """Return hashes of weights, configuration, tokenizer and prompt, and of how the model is asked."""
@@ -255,12 +256,12 @@ class PromptedNetwork(TokenNetwork):
         root, shared = prefixes.longest(rows)
         common = common_prefix(rows)
         if len(rows) > 1 and common >= max(LEAST, int(shared.min()) + LEAST):
-            self._read_on(TokenBatch(rows.ids[:1, :common], rows.types[:1, :common], np.asarray([common])), prefixes)
+            self._read_common(TokenBatch(rows.ids[:1, :common], rows.types[:1, :common], np.asarray([common])))
             root, shared = prefixes.longest(rows)
         length = int(shared.min())
         if root is None or length < LEAST:
             root, length = None, 0
-        values = self._from(root, length, rows, prefixes)
+        values = self._labels(*self._read_behind(root, length, rows), rows)
         if root is not None and rows.lengths[0] > prefixes.proven:
             first = torch.as_tensor(rows.ids[0, : rows.lengths[0]], device=values.device)
             plain = self.plain_logits({"input_ids": first[None]})
@@ -270,14 +271,17 @@ class PromptedNetwork(TokenNetwork):
             prefixes.proven = int(rows.lengths[0])
         return values
 
-    def _read_on(self, row: TokenBatch, prefixes: Prefixes) -> None:
+    def _read_common(self, row: TokenBatch) -> None:
         """Read a stretch that no answer is wanted of, for the rows that begin with it."""
-        root, shared = prefixes.longest(row)
+        root, shared = self._prefixes.longest(row)
         length = int(shared[0]) if root is not None and shared[0] >= LEAST else 0
-        self._from(root if length else None, length, row, prefixes)
+        self._read_behind(root if length else None, length, row)
 
-    def _from(self, root: Root | None, length: int, rows: TokenBatch, prefixes: Prefixes) -> Tensor:
-        """Read rows behind the first tokens of another; the states of a single row are kept."""
+    def _read_behind(self, root: Root | None, length: int, rows: TokenBatch) -> tuple[Any, Tensor]:
+        """Read rows behind the first tokens of another, and return the output and where in it rows end.
+
+        The states of a single row are kept.
+        """
         device = self.model.device
         lengths = torch.as_tensor(rows.lengths, device=device)
         ids = torch.as_tensor(np.ascontiguousarray(rows.ids[:, length:]), device=device)
@@ -291,5 +295,5 @@ class PromptedNetwork(TokenNetwork):
         )
         self.computed += int(rows.lengths.sum()) - length * len(rows)
         if len(rows) == 1:
-            prefixes.keep(rows.ids[0], output.past_key_values)
-        return self._labels(output, lengths - 1 - length, rows)
+            self._prefixes.keep(rows.ids[0], output.past_key_values)
+        return output, lengths - 1 - length
