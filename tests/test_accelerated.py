@@ -112,7 +112,7 @@ def _counted(weight: Any) -> None:
 CHANGES: dict[str, Callable[[Any], Any]] = {
     "counted by torch": lambda model: _counted(model.classifier.weight),
     "not counted": lambda model: model.classifier.weight.data.mul_(2),
-    "a part of a large one": lambda model: model.bert.encoder.layer[1].output.dense.weight.data[:4].zero_(),
+    "a part of a large one": lambda model: model.bert.encoder.layer[1].output.dense.weight.data[:8].zero_(),
     "by a fused optimiser": lambda model: _fused(model.classifier.weight),
     "by a hook": lambda model: model.bert.encoder.layer[0].register_forward_hook(lambda *given: given[2] * 0.5),
 }

@@ -7,7 +7,7 @@ the user's, with random coalitions, if it is longer than what was tried before o
 does not hold is refused: a copy is the same function, or none.
 
 Torch does not count every change of a weight (fused optimisers, `.data`), so that the model is looked at before each
-text: all of its small weights and buffers, every 61st number of large ones, and the hooks on its modules.
+text: all of its small weights and buffers, every 251st number of large ones, and the hooks on its modules.
 
 Cost: a few passes of the model for each of these trials, and a few milliseconds per text.
 """
@@ -36,7 +36,7 @@ from whylight.views.tokens import NO_FEATURE, TokenBatch, TokenWindow, stacked
 TOLERANCE = 1e-4
 """How far a copy may be from its model, as a share of the largest logit."""
 HALF = 0.5
-SMALL, STEP = 4096, 61
+SMALL, STEP = 4096, 251
 """Numbers of a weight that are all looked at; of more, one in so many: a prime, so that no column is passed over."""
 COALITIONS = 2
 """Random ones that a window is tried on, once with words replaced and once with words left out."""
@@ -129,7 +129,7 @@ class AcceleratedNetwork(TokenNetwork):
 
 
 def _sampled(tensor: Tensor) -> int:
-    """Return a hash of numbers of a tensor: of all, or of every 61st if there are many."""
+    """Return a hash of numbers of a tensor: of all, or of every 251st if there are many."""
     flat = tensor.detach().reshape(-1)
     some = flat if len(flat) <= SMALL else flat[::STEP]
     return hash(some.contiguous().view(torch.uint8).numpy().tobytes())
