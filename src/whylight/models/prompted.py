@@ -38,7 +38,8 @@ from whylight.models.unchanged import unchanged
 from whylight.views.tokens import TokenBatch, TokenWindow
 
 CONTENT_FREE = ("N/A", "[MASK]", "")
-TOLERANCE = 1e-4
+TOLERANCE, ROUNDINGS = 1e-4, 4
+"""How far reused states may lead from plain calls, as a share of a score; in half precision so many rounding errors."""
 
 
 class PromptedNetwork(TokenNetwork):
@@ -114,7 +115,6 @@ class PromptedNetwork(TokenNetwork):
         """What the receipt says of features that are no words of a text, and of removers that there are not."""
         names = ", ".join(block.name for block in self.reader.blocks)
         blocks = [f"of the prompt, each of these is one feature: {names}"] if names else []
-        # where labels are texts, it is said of each how it is scored
         scored = scoring_notes(self.prompt, self.answers) if self.normalised and not self.prompt.free else []
         return [*scored, *blocks, *control_notes(self.tokenizer, self.replacements)]
 
@@ -265,7 +265,8 @@ class PromptedNetwork(TokenNetwork):
         if root is not None and rows.lengths[0] > prefixes.proven:
             first = torch.as_tensor(rows.ids[0, : rows.lengths[0]], device=values.device)
             plain = self.plain_logits({"input_ids": first[None]})
-            if not torch.allclose(values[:1], plain.to(values.dtype), rtol=TOLERANCE, atol=TOLERANCE):
+            most = max(TOLERANCE, ROUNDINGS * torch.finfo(self.model.dtype).eps)
+            if not torch.allclose(values[:1], plain.to(values.dtype), rtol=most, atol=most):
                 prefixes.usable = False
                 return torch.cat([self.forward(rows.take([row])).logits for row in range(len(rows))])
             prefixes.proven = int(rows.lengths[0])

@@ -31,7 +31,7 @@ Engine = Literal["openvino", "onnx"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 LOGITS = "logits"
 TELEMETRY = "openvino_telemetry"
-ONLY_ERRORS = 3
+ONLY_DEATHS = 4
 """What onnxruntime may write to the terminal; what goes wrong is raised as well."""
 NO_MEMORY = ("alloc", "out of memory", "not enough memory")
 TWICE = 2
@@ -73,7 +73,7 @@ class OnnxRuntime:
         package = needed("onnxruntime", extra="onnx", wish="an ONNX file")
         options = package.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
-        options.log_severity_level = ONLY_ERRORS
+        options.log_severity_level = ONLY_DEATHS
         try:
             self._session = package.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # it raises classes of its own, which have no base in common
