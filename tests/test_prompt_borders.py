@@ -108,6 +108,14 @@ def test_a_token_of_text_and_prompt_is_never_removed_and_a_note_says_so(
     assert note.startswith(f"1 token ({token!r}) holds characters of the text and of the prompt around it")
 
 
+def test_a_text_that_is_no_more_than_such_a_token_is_still_explained() -> None:
+    reading = PromptReader(tokenizer("llama 3"), PROMPTS["a colon"]).read(Text("!"))
+    assert reading.parts[0][1] == [(0, 1)]
+    assert reading.notes == (
+        "a text is one token with what stands around it in the prompt, and they are removed together",
+    )
+
+
 def test_blanks_before_a_text_go_with_its_first_word_and_need_no_note() -> None:
     reading = PromptReader(tokenizer("llama 3"), PROMPTS["a colon"]).read(Text("is it "))
     assert [reading.parts[0][1][0], reading.notes] == [(0, 2), ()]

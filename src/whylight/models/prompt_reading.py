@@ -91,9 +91,12 @@ class PromptReader:
             many = "a pair of texts" if wanted > 1 else "one text"
             raise InputError(f"the prompt '{self.prompt.name}' asks about {many}; this input has {len(example.texts)}.")
         shared: list[str] = []
-        tokens = list(self._tokens(example.texts, shared))
-        slots: list[Slot] = []
+        tokens, notes = list(self._tokens(example.texts, shared)), _border_notes(shared)
         explained = [*(PARTS.index(name) for name in PARTS[:wanted] if name in self.prompt.features)]
+        if not set(explained) <= {part for part, _, _ in tokens}:
+            tokens = list(self._tokens(example.texts, shared, keep=True))
+            notes = ("a text is one token with what stands around it in the prompt, and they are removed together",)
+        slots: list[Slot] = []
         explained += range(wanted, wanted + len(self.blocks))
         parts: dict[int, tuple[list[int], Offsets]] = {part: ([], []) for part in explained}
         for part, group in groupby(tokens, key=lambda token: token[0]):
@@ -102,17 +105,23 @@ class PromptReader:
             slots.append(Slot(part, np.asarray(ids if part == NO_FEATURE else [], dtype=np.int64), 0))
             if part != NO_FEATURE:
                 parts[part] = (ids, [place for _, _, place in own])
-        return Reading(slots, parts, notes=_border_notes(shared))
+        return Reading(slots, parts, notes=notes)
 
     def ids(self, *texts: str) -> list[int]:
         """Return the tokens of the prompt about a text, or about two, which may be empty."""
         return [one for _, one, _ in self._tokens(texts, [])]
 
-    def _tokens(self, texts: Sequence[str], shared: list[str]) -> Iterator[Token]:
-        """Yield the tokens of a row, and note those that hold characters of a part and of the prompt."""
+    def _tokens(self, texts: Sequence[str], shared: list[str], *, keep: bool = False) -> Iterator[Token]:
+        """Yield the tokens of a row, and note those that hold characters of a part and of the prompt.
+
+        Args:
+            texts: The texts.
+            shared: Where they are noted.
+            keep: Whether they are of the part all the same.
+        """
         yield from ((NO_FEATURE, one, (0, 0)) for one in self._start)
         for stretch in self._stretches(texts):
-            yield from [stretch] if isinstance(stretch, tuple) else self._cut(stretch, shared)
+            yield from [stretch] if isinstance(stretch, tuple) else self._cut(stretch, shared, keep=keep)
 
     def written(self, *texts: str) -> str:
         """Return the prompt about a text, or about two, as it is read."""
@@ -139,7 +148,7 @@ class PromptReader:
                 before += len(words)
         yield current
 
-    def _cut(self, stretch: _Stretch, shared: list[str]) -> Iterator[Token]:
+    def _cut(self, stretch: _Stretch, shared: list[str], *, keep: bool) -> Iterator[Token]:
         """Cut words into tokens; one belongs to the part that holds its first visible character, and nothing behind."""
         if not stretch.words:
             return
@@ -149,7 +158,7 @@ class PromptReader:
             own = next((one for one in stretch.parts if one[1] <= anchor < one[2]), None)
             if _is_shared(stretch, own, anchor, end):
                 shared += [] if visible is None else [stretch.words[start:end]]
-                own = None
+                own = own if keep else None
             if own is None:
                 yield NO_FEATURE, token, (0, 0)
                 continue
