@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import masked
 import tiny
 import whylight as wl
-from prompting import ONE, TEXT, asked, language_model, prompted
+from prompting import ONE, SHOTS, TEXT, asked, language_model, prompted
 from whylight.cli.main import app
 from whylight.core.errors import InputError, ModelError, SettingError, WhylightError
 from whylight.core.prompt import Prompt
@@ -72,6 +72,38 @@ def test_a_prompt_that_asks_for_nothing_is_refused(change: dict[str, Any], said:
 
 
 @pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"template": 3}, "'template' of a prompt must be a text, not 3"),
+        ({"answers": ["good", "bad"]}, "'answers' of a prompt must be a mapping"),
+        ({"answers": {1: "good", 0: "bad"}, "shots": ()}, "a label and its answer in a prompt must be texts, not 1"),
+        ({"features": "text"}, "'features' of a prompt must be a list of names"),
+        ({"chat": "yes"}, "'chat' of a prompt must be true or false"),
+        ({"length": "3"}, "'length' of a prompt must be a whole number"),
+        ({"length": True}, "'length' of a prompt must be a whole number"),
+        ({"shots": [{"text": "is dull"}]}, "each of the shots of a prompt has 'text' and 'label'"),
+        ({"shots": [{"text": 3, "label": "negative"}]}, "each of the shots of a prompt has 'text' and 'label'"),
+    ],
+)
+def test_a_prompt_of_other_kinds_is_refused_in_one_sentence(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingError, match=said):
+        dataclasses.replace(asked(), **change)
+
+
+def test_examples_may_be_mappings() -> None:
+    shots = [{"text": one.text, "label": one.label} for one in SHOTS]
+    assert dataclasses.replace(asked(), shots=shots) == asked()
+
+
+@pytest.mark.parametrize(
+    "options", [{"labels": ["a", "b"]}, {"head": "sigmoid"}, {"mask_string": "..."}, {"identity": "it"}]
+)
+def test_what_would_do_nothing_beside_a_prompt_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(SettingError, match=f"{next(iter(options))}= is not for a prompted language model"):
+        wl.load(language_model(), tiny.tokenizer("llama"), prompt=asked(), **options)
+
+
+@pytest.mark.parametrize(
     ("line", "said"),
     [
         ("templete = 'x'", "templete"),
@@ -95,6 +127,8 @@ def test_a_file_with_a_mistake_is_told_so(line: str, said: str, tmp_path: Path) 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no prompt 'sentimant'.*emotion, nli, question, sentiment"):
         read_prompt("sentimant")
+    with pytest.raises(InputError, match=r"a prompt is a name, a TOML file or a wl\.Prompt, not a int"):
+        read_prompt(7)  # type: ignore[arg-type]
     path = tmp_path / "short.toml"
     path.write_text("note = 'of nothing'", encoding="utf-8")
     with pytest.raises(InputError, match="lacks 'template'"):

@@ -19,7 +19,8 @@ is never removed, ranked or counted.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from types import NoneType
 from typing import Literal, get_args
 from unicodedata import category, east_asian_width
 
@@ -54,7 +55,7 @@ class Prompt:
         answers: What it would write, by label; empty where it may write what it likes.
         instruction: What stands for {instruction}.
         shot: How an example is written.
-        shots: Examples.
+        shots: Examples, each with `text` and `label`, and perhaps `pair`.
         chat: Whether the whole is a message in the model's own chat template.
         scoring: How the tokens of an answer count together.
         calibration: Whether what the prompt says of empty texts is taken off.
@@ -82,7 +83,9 @@ class Prompt:
     note: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse a prompt that asks for nothing."""
+        """Refuse a prompt that asks for nothing; an example may also be a mapping."""
+        self._check_kinds()
+        object.__setattr__(self, "shots", tuple(map(_as_shot, self.shots)))
         self._check_slots()
         if len(self.answers) == 1:
             raise SettingError(f"the prompt '{self.name}' needs the answers of two labels at least, or of none.")
@@ -117,6 +120,16 @@ class Prompt:
                 raise SettingError(
                     f"'features' of the prompt '{self.name}' name '{name}', of which it shows none, or shows it twice."
                 )
+
+    def _check_kinds(self) -> None:
+        """Refuse what is of another kind than an entry of a prompt."""
+        for name, (kinds, called) in _KINDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, kinds) or (kinds is int and isinstance(value, bool)):
+                raise SettingError(f"'{name}' of a prompt must be {called}, not {value!r}.")
+        for label, answer in self.answers.items():
+            if not isinstance(label, str) or not isinstance(answer, str):
+                raise SettingError(f"a label and its answer in a prompt must be texts, not {label!r} and {answer!r}.")
 
     def _check_slots(self) -> None:
         names = FIELD.findall(self.template)
@@ -196,6 +209,29 @@ class Prompt:
     def _shown(self, shot: Shot) -> str:
         own = {"{text}": shot.text, "{pair}": shot.pair or "", "{answer}": self.answers.get(shot.label, shot.label)}
         return "".join(own.get(part, part) for part in FIELD.split(self.shot))
+
+
+_KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
+    **dict.fromkeys(("template", "instruction", "shot", "stop", "name", "note"), (str, "a text")),
+    "answers": (Mapping, "a mapping from labels to texts"),
+    "shots": ((list, tuple), "a list of examples"),
+    "chat": (bool, "true or false"),
+    "features": ((list, tuple), "a list of names"),
+    "length": (int, "a whole number"),
+    "neutral": ((str, NoneType), "a text"),
+}
+"""What the entries of a prompt are."""
+
+
+def _as_shot(given: object) -> Shot:
+    """Return an example, which may be given as a mapping of its entries."""
+    known = {one.name for one in fields(Shot)}
+    if isinstance(given, Mapping) and {"text", "label"} <= set(given) <= known:
+        given = Shot(**given)
+    values = [] if not isinstance(given, Shot) else [given.text, given.label, given.pair or ""]
+    if not isinstance(given, Shot) or not all(isinstance(one, str) for one in values):
+        raise SettingError("each of the shots of a prompt has 'text' and 'label', and perhaps 'pair', which are texts.")
+    return given
 
 
 def without_end(pieces: tuple[Piece, ...]) -> tuple[tuple[Piece, ...], str]:

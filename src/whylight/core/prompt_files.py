@@ -30,6 +30,8 @@ def read_prompt(source: str | Path | Prompt) -> Prompt:
     """
     if isinstance(source, Prompt):
         return source
+    if not isinstance(source, str | Path):
+        raise InputError(f"a prompt is a name, a TOML file or a wl.Prompt, not a {type(source).__name__}.")
     if str(source) in ready_prompts():
         return _read(READY / f"{source}.toml")
     path, changed = Path(source), SETTINGS.fullmatch(str(source))

@@ -3,6 +3,7 @@
 Each takes a user's model, its tokenizer, and what is asked of it.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -47,13 +48,17 @@ def load_endpoint(model: Endpoint, tokenizer: Tokenizer, asked: Asked) -> endpoi
     if asked.prompt is None:
         raise SettingError("an endpoint is asked by a prompt, e.g. prompt='sentiment' (--prompt sentiment).")
     asked.refuse_pace("an endpoint")
-    others = {
-        name: getattr(asked, name) for name in ("labels", "head", "mask_string", "identity", "device", "max_tokens")
-    }
-    for name, value in {**others, "tokenizer": tokenizer}.items():
-        if value is not None:
-            raise SettingError(f"{name}= is not for an endpoint; its labels and answers are those of the prompt.")
+    if tokenizer is not None:
+        raise SettingError("tokenizer= is not for an endpoint; its labels and answers are those of the prompt.")
+    _refuse_others(asked, ("labels", "head", "mask_string", "identity", "device", "max_tokens"), "an endpoint")
     return endpoints.load_endpoint(model, read_prompt(asked.prompt))
+
+
+def _refuse_others(asked: Asked, names: Sequence[str], what: str) -> None:
+    """Refuse what would do nothing where a prompt asks."""
+    for name in names:
+        if getattr(asked, name) is not None:
+            raise SettingError(f"{name}= is not for {what}; its labels and answers are those of the prompt.")
 
 
 def is_asked_by_a_prompt(_model: object, _tokenizer: Tokenizer, asked: Asked) -> bool:
@@ -74,6 +79,7 @@ def load_prompted(model: Any, tokenizer: Tokenizer, asked: Asked) -> Transformer
         move(plain, chosen_device(asked.device or CPU))
     else:
         raise ModelError("a prompt is for a causal language model: give a folder, a hub id, or model and tokenizer.")
+    _refuse_others(asked, ("labels", "head", "mask_string", "identity"), "a prompted language model")
     promises.check_promises(plain, tokenizer, prompted=True)
     limit = promises.limit(plain, tokenizer, max_tokens=asked.max_tokens)
     kind = WritingNetwork if prompt.free else PromptedNetwork
