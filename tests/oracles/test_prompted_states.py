@@ -21,6 +21,7 @@ from whylight.views.classifier import Request
 from whylight.views.game import Game
 from whylight.views.gradient import GradientView
 from whylight.views.meter import Meter
+from whylight.views.tokens import TokenBatch
 
 WINDOW = 64
 """More than the texts have that a model is tried on, with their prompt."""
@@ -85,6 +86,20 @@ def test_rows_beyond_a_sliding_window_may_share_a_batch() -> None:
     assert clf.company == "any"
     assert apart(clf) < 1e-5
     assert clf.network._prefixes.proven > WINDOW
+
+
+def test_rows_that_are_padded_for_nothing_have_the_same_scores() -> None:
+    clf = loaded("mistral")
+    (window,) = clf.encode(Text(TEXT), unit="word", long="refuse").windows
+    row = window.rows(window.ids[None])
+    ids, types = (np.pad(one, ((0, 0), (0, 9)), constant_values=5) for one in (row.ids, row.types))
+    with torch.inference_mode():
+        found = [
+            clf.network.label_logits(one, head="softmax", identity="it")
+            for one in (TokenBatch(ids, types, row.lengths), row)
+        ]
+    assert np.abs(found[0] - found[1]).max() < 1e-5
+    assert np.abs(found[1] - by_hand(clf, window.ids.tolist())).max() < 1e-5
 
 
 def test_gradients_beyond_a_sliding_window_are_those_of_the_score() -> None:

@@ -118,7 +118,7 @@ def read_on(model: Any, cache: Any, lengths: Tensor, answers: Sequence[Ints]) ->
 
 def _move_to_the_end(cache: Any, lengths: Tensor) -> Tensor:  # noqa: ANN401  as above
     """Put the states of short rows behind their padding, and return where there are tokens, `[rows, tokens]`."""
-    width = int(lengths.max())
+    width = int(cache.get_seq_length())
     source = torch.arange(width, device=lengths.device) - (width - lengths)[:, None]
     if bool((lengths < width).any()):
         for layer in cache.layers:

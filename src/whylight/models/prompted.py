@@ -296,5 +296,5 @@ class PromptedNetwork(TokenNetwork):
         )
         self.computed += int(rows.lengths.sum()) - length * len(rows)
         if len(rows) == 1:
-            self._prefixes.keep(rows.ids[0], output.past_key_values)
+            self._prefixes.keep(rows.ids[0, : rows.lengths[0]], output.past_key_values)
         return output, lengths - 1 - length
