@@ -1,5 +1,6 @@
 """Where text, prompt and answer meet: real vocabularies merge across, and bring or take blanks."""
 
+import copy
 from functools import cache
 from typing import Any
 
@@ -114,6 +115,15 @@ def test_a_text_that_is_no_more_than_such_a_token_is_still_explained() -> None:
     assert reading.notes == (
         "a text is one token with what stands around it in the prompt, and they are removed together",
     )
+
+
+def test_a_chat_template_that_names_the_day_is_told_of() -> None:
+    tok = copy.deepcopy(tokenizer("llama 3"))
+    plain = PromptReader(tok, PROMPTS["a message"]).read(Text("is it"))
+    tok.chat_template = "{{ strftime_now('%d %b %Y') }} " + TURNS
+    dated = PromptReader(tok, PROMPTS["a message"]).read(Text("is it"))
+    assert (plain.notes, len(dated.notes)) == ((), 1)
+    assert "which day it is" in dated.notes[0]
 
 
 def test_blanks_before_a_text_go_with_its_first_word_and_need_no_note() -> None:

@@ -36,6 +36,13 @@ def in_chat(tokenizer: Any, prompt: Prompt) -> tuple[Piece, ...]:  # noqa: ANN40
     return tuple(piece for piece in found if piece != "")
 
 
+def day_notes(tokenizer: Any, prompt: Prompt) -> list[str]:  # noqa: ANN401  transformers' own type
+    """Say that a prompt is another one tomorrow, where the chat template tells the model which day it is."""
+    if not prompt.chat or "strftime_now" not in str(tokenizer.chat_template):
+        return []
+    return ["the chat template of the model tells it which day it is, so that scores may be others tomorrow"]
+
+
 def _filled_in(tokenizer: Any, messages: list[dict[str, str]]) -> str:  # noqa: ANN401  transformers' own type
     """Return messages in the model's own chat template, ready for its reply."""
     try:

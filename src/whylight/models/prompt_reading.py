@@ -20,7 +20,7 @@ from whylight.core.arrays import Ints
 from whylight.core.errors import InputError, ModelError, SettingError
 from whylight.core.prompt import PARTS, Prompt, between, without_end
 from whylight.core.text import Text
-from whylight.models.chat import control_tokens, in_chat
+from whylight.models.chat import control_tokens, day_notes, in_chat
 from whylight.models.slots import Offsets, Reading, Slot, layout
 from whylight.models.tokenised import check_text, first_visible, tokens_of
 from whylight.views.tokens import NO_FEATURE
@@ -106,7 +106,7 @@ class PromptReader:
             slots.append(Slot(part, np.asarray(ids if part == NO_FEATURE else [], dtype=np.int64), 0))
             if part != NO_FEATURE:
                 parts[part] = (ids, [place for _, _, place in own])
-        return Reading(slots, parts, notes=notes)
+        return Reading(slots, parts, notes=(*notes, *day_notes(self._tokenizer, self.prompt)))
 
     def ids(self, *texts: str) -> list[int]:
         """Return the tokens of the prompt about a text, or about two, which may be empty."""
