@@ -20,6 +20,7 @@ from whylight.testing.tiny import enlarge
 from whylight.views.classifier import Request
 from whylight.views.game import Game
 from whylight.views.gradient import GradientView
+from whylight.views.joint import answers_together
 from whylight.views.meter import Meter
 from whylight.views.tokens import TokenBatch
 
@@ -105,6 +106,18 @@ def test_rows_that_are_padded_for_nothing_have_the_same_scores() -> None:
 def test_gradients_beyond_a_sliding_window_are_those_of_the_score() -> None:
     ex = wl.explain(loaded("mistral"), LONG, method="integrated_gradients", steps=200, long="truncate")
     assert max(ex.provenance.completeness_gap) < 1e-2
+
+
+def test_texts_of_many_lengths_have_the_gradients_together_that_they_have_alone() -> None:
+    clf = loaded("mistral")
+    request = Request(tuple(clf.labels.target(number) for number in range(3)), "log_probability")
+    encoded = [clf.encode(Text(text), unit="word", long="truncate") for text in (LONG, TEXT, "a dull plot")]
+    views = [clf.offers[GradientView](one, request) for one in encoded]
+    points = [view.inputs[None].clone().requires_grad_() for view in views]
+    together = torch.autograd.grad(sum(one[0, 0] for one in answers_together(views, points)), points)
+    for view, own, found in zip(views, points, together, strict=True):
+        (alone,) = torch.autograd.grad(view.answers(own)[0, 0], own)
+        assert float((found - alone).abs().max()) < 1e-4 * float(alone.abs().max())
 
 
 def test_no_more_is_read_than_where_positions_are_the_same_in_every_row() -> None:
