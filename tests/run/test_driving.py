@@ -148,7 +148,7 @@ def test_data_that_has_grown_is_gone_on_with_and_other_data_is_refused(tmp_path:
     assert manifest is not None
     assert [one["sha256"] for one in manifest.grown] == [first.sha256]
     before = sums(out)
-    for others in (["another film", *TEXTS[1:]], TEXTS[:13], TEXTS[:9]):
+    for others in (["another film", *TEXTS[1:]], TEXTS[:13], TEXTS[:12], TEXTS[:9], TEXTS[:4]):  # also at a shard's end
         with pytest.raises(InputError, match=r"holds a run of other data: it has (another|more) text"):
             run(written(data, others), out)
     assert sums(out) == before
@@ -368,6 +368,33 @@ def test_a_part_whose_bytes_have_changed_is_said_in_one_sentence(data: str, tmp_
     path.unlink()
     run(data, tmp_path)
     assert path.read_bytes() == content
+
+
+def test_success_vouches_for_what_is_there_after_a_part_was_lost(data: str, tmp_path: Path) -> None:
+    first = run(data, tmp_path)
+    max((tmp_path / "explanations").iterdir()).unlink()
+
+    def rounding(texts: list[str]) -> Any:  # as another machine does
+        return corpus_models.by_length(texts) + [[1e-12, -1e-12]] * len(texts)
+
+    again = run(data, tmp_path, rounding)
+    assert (again.texts, again.new) == (14, 2)
+    assert again.sha256 != first.sha256
+    (tmp_path / success.SUCCESS).unlink()
+    assert success.write_success(tmp_path)["sha256"] == again.sha256
+
+
+def test_a_manifest_that_was_lost_is_written_anew_for_the_same_question_alone(data: str, tmp_path: Path) -> None:
+    run(data, tmp_path)
+    before = sums(tmp_path)
+    (tmp_path / runs.MANIFEST).write_text("{")
+    with pytest.raises(InputError, match="remove it, and run the same command again"):
+        run(data, tmp_path)
+    (tmp_path / runs.MANIFEST).unlink()
+    with pytest.raises(InputError, match="holds another run; name another folder"):
+        run(data, tmp_path, methods=["random"])
+    assert run(data, tmp_path).new == 0
+    assert sums(tmp_path) == before
 
 
 def test_texts_are_cut_into_shards_by_number_and_size(monkeypatch: pytest.MonkeyPatch) -> None:

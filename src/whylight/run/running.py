@@ -26,7 +26,7 @@ from whylight.run.evaluate import Question, identity_of, plan_of
 from whylight.run.growing import check_same, continued
 from whylight.run.shards import Shard, shards_of
 from whylight.run.tally import shown
-from whylight.run.worker import Job, Worker, opened
+from whylight.run.worker import Job, Worker, opened, other_data
 from whylight.store import files, parts, runs, success
 from whylight.views.classifier import Classifier
 
@@ -215,14 +215,12 @@ def head_of(data: Stream, records: Iterator[Record], *, most: int = HEAD) -> Dat
 def _taken_up(asked: Asked, identity: Identity, columns: Any) -> int | None:  # noqa: ANN401
     """Go on with a folder, or begin one; return the texts of its shards."""
     folder = asked.out
-    if not (folder / runs.MANIFEST).exists() and any(
-        (folder / name).exists() for name in (*parts.SCHEMAS, parts.COMMITS)
-    ):
-        raise InputError(f"'{folder}' holds parts of a run, and no manifest that says which; name another folder.")
     manifest = runs.manifest_in(folder)
     if manifest is not None and manifest.shard is None:
         raise InputError(f"'{folder}' holds a run in the form of an earlier version; name another folder.")
-    check_same(folder, identity, manifest, set())
+    # who lost the manifest goes on with what was made for the same question, and with nothing else
+    names = set() if manifest is not None else {one.run for one in parts.each_that_counts(folder, {})}
+    check_same(folder, identity, manifest, names)
     if manifest is not None and asked.shard not in (None, manifest.shard):
         raise SettingError(f"the shards of '{folder}' have {manifest.shard} texts; leave out --shard.")
     made = continued(folder, identity, columns, manifest, grown=asked.retry_failed, shard=asked.shard)
@@ -230,9 +228,14 @@ def _taken_up(asked: Asked, identity: Identity, columns: Any) -> int | None:  # 
 
 
 def _watched(folder: Path, shards: Iterator[Shard]) -> Iterator[Shard]:
-    """Hand on shards; the first that a complete folder does not have takes back that it is complete."""
-    ended = success.read_success(folder)
+    """Hand on shards; the first that a complete folder does not have takes back that it is complete.
+
+    Raises:
+        InputError: The folder has shards behind the end of the data.
+    """
+    ended, end = success.read_success(folder), 0
     for shard in shards:
+        end = shard.numbers.stop
         if ended is not None and shard.numbers.stop > ended.get("texts", 0):
             manifest = runs.manifest_in(folder)
             if manifest is not None:
@@ -240,13 +243,16 @@ def _watched(folder: Path, shards: Iterator[Shard]) -> Iterator[Shard]:
             success.forget_success(folder)
             ended = None
         yield shard
+    if any(parts.first_of(stem) >= end for stem in parts.stems_in(folder)):
+        raise other_data(folder, "more texts")
 
 
 def _ended(folder: Path, count: Count, *, left_out: str, noun: Noun) -> Ran:
     """Remove what no commit vouches for, and write that all is done."""
     manifest = runs.manifest_in(folder)
     parts.tidy(folder, parts.each_that_counts(folder, {} if manifest is None else manifest.earlier))
-    said = success.read_success(folder) or success.write_success(folder)
+    # whoever lost a part and made it anew on another machine has other bytes than those that were vouched for
+    said = (None if count.new else success.read_success(folder)) or success.write_success(folder)
     return Ran(
         folder,
         count.texts,

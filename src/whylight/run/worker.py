@@ -171,10 +171,15 @@ def _check_data(folder: Path, shard: Shard, known: Sequence[Commit]) -> None:
         for number, record in zip(one.numbers, one.records, strict=True):
             if number not in shard.numbers or record != record_digest(shard[number]):
                 other = "more texts" if number not in shard.numbers else f"another text at place {number}"
-                raise InputError(
-                    f"'{folder}' holds a run of other data: it has {other}; name another folder, or give the same "
-                    "data, to which more may have been added at its end."
-                )
+                raise other_data(folder, other)
+
+
+def other_data(folder: Path, other: str) -> InputError:
+    """Build the one sentence about a folder that has results of other texts."""
+    return InputError(
+        f"'{folder}' holds a run of other data: it has {other}; name another folder, or give the same data, to which "
+        "more may have been added at its end."
+    )
 
 
 def opened(job: Job) -> Callable[[Order], Receipt]:
