@@ -15,6 +15,7 @@ import corpus_models
 import pytest
 from test_parts import Killed, killing, sums
 
+import tiny
 import whylight as wl
 from whylight.core.errors import InputError, SettingError
 from whylight.core.inputs import Noun
@@ -22,6 +23,7 @@ from whylight.core.text import Text
 from whylight.data.stream import Stream, stream
 from whylight.engines import crew
 from whylight.engines.engine import Died, Done, Event, Ready
+from whylight.explaining import explain as explaining
 from whylight.run import book, driving, notes, running, tally
 from whylight.run.worker import Job, Order, Worker
 from whylight.store import files, parts, runs, success, tables
@@ -274,6 +276,40 @@ def test_a_text_that_three_workers_died_of_is_set_aside(
     (row,) = [row for row in _texts(tmp_path / "run") if row["status"] == "failed"]
     assert row["number"] == 5
     assert row["reason"] == "3 processes died while they worked on it"
+
+
+def test_of_texts_that_are_explained_at_once_only_the_one_that_kills_is_set_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = list[list[int]]()
+
+    class Dying(Mortals):
+        def wait(self, workers: Collection[Hashable], *, seconds: float) -> list[Event]:
+            if self.new or not workers:
+                return super().wait(workers, seconds=seconds)
+            name, order = self.held.pop()
+            real = notes.Note.begin
+
+            def begin(note: notes.Note, numbers: Sequence[int], **counts: int) -> None:
+                real(note, numbers, **counts)
+                blocks.append([*numbers])
+                if 5 in numbers:
+                    raise Killed
+
+            with patch.object(notes.Note, "begin", begin), suppress(Killed):
+                return [Done(name, self.worker.work(order))]
+            return [Died(name)]
+
+    monkeypatch.setattr(running, "here", lambda job, classifier: Dying(job, classifier, lambda: False))
+    monkeypatch.setattr(explaining, "TOGETHER", 4)
+    data = written(tmp_path / "texts.jsonl", TEXTS[:8])
+    classifier = tiny.classifier("bert", labels=["negative", "positive"])
+    asked: dict[str, Any] = {"methods": ["marc"], "settings": {"steps": 1}, "shard": 8, "progress": False}
+    found = wl.run_corpus(classifier, data, out=tmp_path / "run", **asked)
+    assert blocks == [[0, 1, 2, 3], *[[4, 5, 6, 7]] * 3, [4], *[[5]] * 3, [6], [7]]
+    assert (found.deaths, found.failed, found.texts) == (6, 1, 8)
+    assert [row["number"] for row in _texts(tmp_path / "run") if row["status"] == "failed"] == [5]
+    assert not (tmp_path / "run" / driving.ATTEMPTS).exists()
 
 
 def test_texts_are_counted_while_their_shard_is_worked_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

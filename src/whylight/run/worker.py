@@ -53,12 +53,14 @@ class Order:
         stems: Commits that begin in it.
         retry: Whether texts that failed are worked on again.
         aside: Texts that are not worked on, because processes die of them, with the reason.
+        alone: Texts that are worked on by themselves, to find the one that processes die of.
     """
 
     shard: Shard
     stems: tuple[str, ...] = ()
     retry: bool = False
     aside: Mapping[int, str] = field(default_factory=dict)
+    alone: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +141,8 @@ class Worker:
             book.settle(order.shard.numbers)
             return
         self._set_aside(book, order, missing)
-        aside = order.aside.keys()
-        fill(book, self._classifier, order.shard, self._plan, begin=begin, keep_going=True, aside=aside)
+        apart = {"aside": order.aside.keys(), "alone": order.alone}
+        fill(book, self._classifier, order.shard, self._plan, begin=begin, keep_going=True, **apart)
 
     def _book(self, order: Order) -> Book:
         """Open what there is of a shard, after a look at every byte of it."""
