@@ -75,7 +75,7 @@ class Mortals:
         name, order = self.held.pop()  # the last one first
         if self.dies():
             seen: list[str] = []
-            patches = list(killing(25, seen))  # after a text or two: who dies of the same one thrice sets it aside
+            patches = list(killing(20, seen))  # after a text: who dies of the same one thrice sets it aside
             for one in patches:
                 one.start()
             try:
