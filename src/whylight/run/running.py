@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import InputError, SettingError
-from whylight.core.identity import CALL, Identity
+from whylight.core.identity import CALL, LOADED, Identity
 from whylight.core.inputs import INPUTS, JsonValue, Noun
 from whylight.data.dataset import Dataset, Record, in_order
 from whylight.data.stream import Stream, needs_no_labels, stream
@@ -124,7 +124,8 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
     )
     where = Where(engine=engine, workers=workers, address=address)
     source = data if isinstance(data, Stream) else stream(data, **needs_no_labels(data))
-    asked = Asked(question, source, Path(out), where, retry_failed=retry_failed, shard=shard, progress=progress)
+    own = {"retry_failed": retry_failed, "shard": shard, "progress": progress, "loaded": load or {}}
+    asked = Asked(question, source, Path(out), where, **own)
     if isinstance(model, Classifier):
         if where != Where():
             raise SettingError(
@@ -138,7 +139,7 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of a run, the model aside."""
+    """What is asked of a run; of the model it says how it is loaded, for whoever loads it again."""
 
     question: Question
     data: Stream
@@ -147,6 +148,7 @@ class Asked:
     retry_failed: bool = False
     shard: int | None = None
     progress: bool = True
+    loaded: Mapping[str, Any] = field(default_factory=dict)
 
 
 def run_question(opening: Callable[[], Classifier], asked: Asked, *, classifier: Classifier | None = None) -> Ran:
@@ -164,7 +166,8 @@ def run_question(opening: Callable[[], Classifier], asked: Asked, *, classifier:
     known = opening() if classifier is None else classifier
     plan = plan_of(known, head, asked.question)
     identity = identity_of(known, plan, asked.data.described())
-    identity = replace(identity, names={**identity.names, CALL: call_of(asked.question)})
+    said = {CALL: call_of(asked.question), LOADED: loading_of(asked.loaded)}
+    identity = replace(identity, names={**identity.names, **said})
     job = Job(opening, asked.question, head, asked.out, identity)
     del known
     with files.claimed(asked.out), _kept(asked.out):
@@ -195,6 +198,12 @@ def call_of(question: Question) -> dict[str, JsonValue]:
         "options": own,
         "baseline": question.baseline,
     }
+
+
+def loading_of(loaded: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """Return how a model was loaded, as far as a folder can say it; where it runs is no part of that."""
+    kinds = (str, int, float, list, tuple)
+    return {name: one for name, one in loaded.items() if name != "device" and isinstance(one, kinds)}
 
 
 def question_of(call: Mapping[str, Any]) -> Question:
