@@ -24,7 +24,7 @@ from whylight.data.stream import Stream, stream
 from whylight.engines import crew
 from whylight.engines.engine import Died, Done, Event, Ready
 from whylight.explaining import explain as explaining
-from whylight.run import book, driving, notes, running, tally
+from whylight.run import book, driving, notes, running, software, tally
 from whylight.run.worker import Job, Order, Worker
 from whylight.store import files, parts, runs, success, tables
 
@@ -155,6 +155,32 @@ def test_data_that_has_grown_is_gone_on_with_and_other_data_is_refused(tmp_path:
             run(written(data, others), out)
     assert sums(out) == before
     assert run(written(data), out).new == 0
+
+
+def test_a_folder_notes_the_software_that_made_it_and_who_mixes_versions_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    data, out = tmp_path / "texts.jsonl", tmp_path / "run"
+
+    def made_with() -> list[str]:
+        manifest = runs.manifest_in(out)
+        assert manifest is not None
+        return [one["torch"] for one in manifest.software]
+
+    real = software.software()
+    assert {"whylight", "torch", "transformers"} <= real.keys()
+    run(written(data, TEXTS[:6]), out)
+    assert run(written(data, TEXTS[:7]), out).texts == 7
+    monkeypatch.setattr(software, "software", lambda: {**real, "torch": "9.9"})
+    assert run(str(data), out).new == 0  # nothing is added
+    assert (made_with(), capsys.readouterr().err) == ([real["torch"]], "")
+    run(written(data), out)
+    assert made_with() == [real["torch"], "9.9"]
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"was begun with torch {real['torch']}, not 9.9; numbers that are added now may differ" in said
+    run(str(data), out, methods=["occlusion", "random"])
+    assert made_with() == [real["torch"], "9.9"]
+    assert "was begun with" not in capsys.readouterr().err
 
 
 def test_an_id_that_stands_twice_stops_the_run_and_loses_nothing(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from whylight.run.driving import Count, Driver
 from whylight.run.evaluate import Question, identity_of, plan_of
 from whylight.run.growing import check_same, continued
 from whylight.run.shards import Shard, shards_of
+from whylight.run.software import noted
 from whylight.run.tally import shown
 from whylight.run.worker import Job, Worker, opened, other_data
 from whylight.store import files, parts, runs, success
@@ -248,7 +249,8 @@ def _watched(folder: Path, shards: Iterator[Shard]) -> Iterator[Shard]:
         if ended is not None and shard.numbers.stop > ended.get("texts", 0):
             manifest = runs.manifest_in(folder)
             if manifest is not None:
-                runs.write_manifest(folder, replace(manifest, grown=[*manifest.grown, ended]))
+                manifest = replace(noted(folder, manifest), grown=[*manifest.grown, ended])
+                runs.write_manifest(folder, manifest)
             success.forget_success(folder)
             ended = None
         yield shard
