@@ -150,6 +150,42 @@ def test_sql_sees_the_rows_that_count(data: str, tmp_path: Path) -> None:
         query(tmp_path / "run", "selekt 1")
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "",
+        "select 1; select 2",
+        "copy (select 1) to '{outside}.csv'",
+        "copy (select 1) to '{part}'",
+        "explain analyze copy (select 1) to '{part}'",
+        "attach '{outside}.db' as x",
+        "export database '{outside}'",
+        "install httpfs",
+        "set enable_external_access = true",
+        "select * from read_csv('{outside}.txt')",
+        "select * from '{outside}.jsonl'",
+        "select * from glob('{outside}*')",
+    ],
+)
+def test_sql_writes_no_file_and_reads_no_other_one(sql: str, data: str, tmp_path: Path) -> None:
+    run(data, tmp_path / "run")
+    before, part = sums(tmp_path / "run"), min((tmp_path / "run" / "explanations").iterdir())
+    (tmp_path / "texts.txt").write_text("a,b\n1,2\n")
+    there = {*tmp_path.iterdir()}
+    with pytest.raises(SettingError, match=r"one statement that reads|DuckDB says"):
+        query(tmp_path / "run", sql.format(outside=tmp_path / "texts", part=part))
+    assert {*tmp_path.iterdir()} == there
+    assert sums(tmp_path / "run") == before
+
+
+def test_sql_may_be_asked_of_a_folder_with_any_name(data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(data, tmp_path / "it's a [run]*?")
+    monkeypatch.chdir(tmp_path)
+    assert query("it's a [run]*?", "from explanations select count(*)")[1] == [(14,)]
+    assert query("it's a [run]*?", "with a as (select * from texts) select max(number) from a")[1] == [(13,)]
+    assert len(query("it's a [run]*?", "describe scores")[1]) == 11
+
+
 def test_a_data_set_of_hugging_face_is_read_back(data: str, tmp_path: Path) -> None:
     import datasets  # noqa: PLC0415
 
