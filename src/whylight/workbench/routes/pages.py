@@ -9,20 +9,18 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
 from whylight.core.errors import WhylightError
 from whylight.core.printable import one_line
-from whylight.core.registry import METHODS
 from whylight.core.text import Span, Text
-from whylight.explaining.compatible import compatible
 from whylight.report.templating import displayable
 from whylight.workbench.agreement import agreements, disagreements
 from whylight.workbench.bench import Bench
 from whylight.workbench.queue import SHOWN, SORTS, Asked, QueuePage, queue_page
-from whylight.workbench.routes.access import AskedFor, Before, OnBench, SignedIn, TheDocument
+from whylight.workbench.routes.access import AskedFor, Before, OnBench, Plain, SignedIn, TheDocument
 from whylight.workbench.routes.api import file_name
 from whylight.workbench.routes.exports import ready
 from whylight.workbench.sessions import COOKIE, Session
@@ -171,11 +169,10 @@ def export(bench: OnBench, session: SignedIn) -> Response:
 @router.get("/playground")
 def playground(bench: OnBench, session: SignedIn) -> Response:
     """Type a text, choose a method, see what it says."""
-    works = compatible(bench.desk.classifier)
     return render(
         "playground.html",
         session,
-        methods=[METHODS[name] for name, obstacle in works.items() if obstacle is None],
+        methods=bench.desk.working(),
         chosen=bench.desk.methods[0],
         labels=bench.desk.labels.names,
     )
@@ -234,7 +231,7 @@ async def refused(request: Request, error: Exception) -> Response:
     elif isinstance(error, RequestValidationError):
         code, detail = 422, _not_understood(error)
     if request.url.path.startswith(("/api/", "/static/")) or "text/html" not in request.headers.get("accept", ""):
-        return JSONResponse({"detail": detail}, status_code=code)
+        return Plain({"detail": detail}, status_code=code)
     if code == 401:  # noqa: PLR2004  HTTP's own number
         return RedirectResponse("/sign-in", 303)
     page = render("refused.html", None, code=code, detail=detail)
