@@ -1,5 +1,6 @@
 // One label: its probability, what was decided, its evidence as buttons, and what speaks against it.
 import { element, percent } from "./api.js";
+import { run } from "./keys.js";
 
 const MOST = 50; // marks that are listed at once
 
@@ -33,7 +34,7 @@ function opened(view, label, actions) {
     { class: "row" },
     element("button", { type: "button", onclick: () => actions.accept() }, "Right"),
     element("button", { type: "button", onclick: () => actions.reject() }, "Wrong"),
-    element("button", { type: "button", onclick: () => actions.without() }, "Without the evidence?"),
+    element("button", { type: "button", onclick: () => run(actions.without) }, "Without the evidence?"),
   );
   const methods = element("div", { class: "row methods", role: "group", "aria-label": "Method" });
   for (const method of view.methods) {
