@@ -13,11 +13,13 @@ import whylight as wl
 import workbench_app
 from whylight.core.text import Span, Text
 from whylight.data.dataset import Dataset, Record
-from whylight.workbench.bench import Bench
+from whylight.workbench.bench import Bench, make_bench
 from whylight.workbench.desk import distance, uncertainty
 from whylight.workbench.export import Agreed, line_of, marked_of
 from whylight.workbench.journal import Document
 from whylight.workbench.queue import Asked, queue_page
+from whylight.workbench.reviewing import Event
+from whylight.workbench.routes.pages import reproduce
 from workbench_app import TEXTS, Browser, span, waited
 
 
@@ -164,6 +166,24 @@ def test_history_says_who_did_what(client: Any) -> None:
     page = ada.get("/history", headers={"accept": "text/html"}).text
     command = "whylight explain --model rule-1 --file document-3.jsonl --target fever --method occlusion --method 'lime"
     assert command.replace("'", "&#39;") in page
+
+
+def test_a_command_names_the_model_of_then(client: Any, own: Bench) -> None:
+    """A server that is started with another model, or other methods, does not change what was signed off."""
+    Browser(client).act(3, "accept", label="fever")
+    other = wl.load(lambda texts: [[0.5, 0.5]] * len(texts), labels=["bad", "fever"], identity="rule-2", head="sigmoid")
+    later = make_bench(own.engine, other, None, methods=["random"], password=None, asked=["--head", "sigmoid"])
+    with workbench_app.client(later) as found:
+        bob = Browser(found, "Bob")
+        bob.act(3, "reject", label="fever")
+        last, first = bob.get("/api/history").json()
+        assert reproduce(first).startswith("whylight explain --model rule-1 --file document-3.jsonl")
+        assert reproduce(last) == (
+            "whylight explain --model rule-2 --head sigmoid --file document-3.jsonl --target fever --method random"
+        )
+        assert "other weights" in bob.get("/history", headers={"accept": "text/html"}).text
+    own.journal.add(3, "review:Eve", Event("accept", "fever"), reviewer="Eve", seen=0)  # of an earlier version
+    assert reproduce(own.journal.history()[0]) == ""
 
 
 def test_the_file_of_a_document_is_the_document(client: Any, own: Bench, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def serve(  # noqa: PLR0913  one parameter an option
         known.model if model is None and known else model, head=parse_head(head), prompt=prompt, device=device
     )
     methods = method or (known.methods if known else ())
-    bench = make_bench(engine, classifier, records, methods=methods, password=password)
+    bench = make_bench(engine, classifier, records, methods=methods, password=password, asked=_asked(head, prompt))
     if known is not None:
         _take_over(known, bench)
     with opened(host, port) as place:
@@ -122,6 +122,12 @@ def serve(  # noqa: PLR0913  one parameter an option
         if password is not None:
             say(f"password: {password}")
         listen(make_app(bench, hosts=hosts), place)
+
+
+def _asked(head: str | None, prompt: str | None) -> list[str]:
+    """Return how a command asks for the same model, beside its name."""
+    given = {"--head": head, "--prompt": prompt}
+    return [word for name, value in given.items() if value is not None for word in (name, value)]
 
 
 def _take_over(known: "RunFolder", bench: "Bench") -> None:

@@ -178,7 +178,7 @@ def _added(
         told = given.model_dump(exclude={"version"}, exclude_none=True)
         event = checked_event(told, parts=found.text.parts, labels=bench.desk.labels.names, before=events)
         try:
-            added = bench.journal.add(found.id, stream, event, reviewer=reviewer, seen=len(events))
+            added = bench.journal.add(found.id, stream, event, reviewer=reviewer, seen=len(events), under=bench.under)
             return review_of([*events, added]).to_json()
         except Conflict:
             pass

@@ -190,17 +190,27 @@ def history(bench: OnBench, session: SignedIn, before: Before = None) -> Respons
         return None if row[name] is None else texts[row["document"]].show(Span(*row[name]))
 
     return render(
-        "history.html", session, rows=rows, words=words, file_name=file_name, command=lambda row: reproduce(bench, row)
+        "history.html",
+        session,
+        rows=rows,
+        words=words,
+        file_name=file_name,
+        command=reproduce,
+        now=bench.desk.findings.model,
     )
 
 
-def reproduce(bench: Bench, row: dict[str, Any]) -> str:
-    """Return the command that makes the explanations again that an event is about; nothing where there are none."""
-    if row["label"] is None:
+def reproduce(row: dict[str, Any]) -> str:
+    """Return the command that makes the explanations again that an event was done under; nothing where there are none.
+
+    Another model, or other methods, may have been on the desk than now.
+    """
+    under = row["under"]
+    if row["label"] is None or under is None:
         return ""
-    methods = [word for method in bench.desk.methods for word in ("--method", method)]
-    asked = ["--model", bench.desk.classifier.identity, "--file", file_name(row["document"]), "--target", row["label"]]
-    return one_line(shlex.join(["whylight", "explain", *asked, *methods]))
+    methods = [word for method in under["methods"] for word in ("--method", method)]
+    about = ["--file", file_name(row["document"]), "--target", row["label"]]
+    return one_line(shlex.join(["whylight", "explain", "--model", under["model"], *under["asked"], *about, *methods]))
 
 
 def event_of(habit: Habit, place: Place, texts: Callable[[int, Span], str]) -> str:
