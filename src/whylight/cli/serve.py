@@ -41,6 +41,7 @@ whylight serve --data reviews.jsonl --method integrated_gradients --method occlu
 whylight serve --model ./my-model --data notes.jsonl --host 0.0.0.0 --name review.example.org:8000
 """
 MODULES = ("fastapi", "uvicorn", "sqlalchemy", "alembic")
+USUAL_PORT = 80
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -116,7 +117,7 @@ def serve(  # noqa: PLR0913  one parameter an option
         _take_over(known, bench)
     with opened(host, port) as place:
         number = place.getsockname()[1]
-        hosts = [*(name or ()), *(f"{one}:{number}" for one in (*LOCAL, host))]
+        hosts = [*(name or ()), *(one for own in (*LOCAL, host) for one in names_of(own, number))]
         say(f"{bench.journal.count():,} documents; reviews are kept in {engine.url.render_as_string()}")
         say(f"open http://{hosts[0] if name else f'localhost:{number}'} (Ctrl-C stops the server)")
         if password is not None:
@@ -136,6 +137,12 @@ def _take_over(known: "RunFolder", bench: "Bench") -> None:
     say(f"{taken.explanations:,} explanations of '{known.folder}' are used")
     for method, reason in taken.reasons.items():
         say(f"{f'those of {method}' if method else 'its explanations'} are made anew: {reason}")
+
+
+def names_of(host: str, port: int) -> list[str]:
+    """Return what browsers call a port of a host: the usual port is left out, and addresses of IPv6 are in brackets."""
+    own = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    return [f"{own}:{port}", *([own] if port == USUAL_PORT else [])]
 
 
 def is_loopback(host: str) -> bool:
