@@ -7,6 +7,7 @@ of the model's contents, the method with its settings, the labels and the text: 
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,7 +88,7 @@ class Findings:
                 }
             ),
         }
-        with self.engine.begin() as connection:
+        with suppress(IntegrityError), self.engine.begin() as connection:  # another server may be first
             connection.execute(delete(STANDINGS).where(STANDINGS.c.document == document))
             connection.execute(insert(STANDINGS).values(values))
 

@@ -26,6 +26,8 @@ from whylight.workbench.tables import DOCUMENTS, EVENTS
 ADJUDICATION = "adjudication"
 AT_ONCE = 500
 """Documents that one query names."""
+SOME = 100
+"""Documents that are read at once."""
 OPENING = 120
 """Characters of a document that lists show."""
 
@@ -103,11 +105,14 @@ class Journal:
         return found
 
     def documents(self) -> Iterable[Document]:
-        """Return all documents, some at a time."""
-        with self.engine.connect() as connection:
-            chosen = select(DOCUMENTS).order_by(DOCUMENTS.c.id).execution_options(yield_per=100)
-            for row in connection.execute(chosen).mappings():
-                yield _document(row)
+        """Return all documents, some at a time: nothing is held open while somebody works on one for long."""
+        last: int | None = 0
+        while last is not None:
+            chosen = select(DOCUMENTS).where(DOCUMENTS.c.id > last).order_by(DOCUMENTS.c.id).limit(SOME)
+            with self.engine.connect() as connection:
+                rows = connection.execute(chosen).mappings().all()
+            yield from map(_document, rows)
+            last = rows[-1]["id"] if rows else None
 
     def count(self) -> int:
         """Return how many documents there are."""
