@@ -20,6 +20,7 @@ from statistics import fmean
 
 import numpy as np
 
+from whylight import __version__
 from whylight.core.errors import ModelError
 from whylight.core.evidence import Evidence, evidence
 from whylight.core.explanation import Explanation, Prediction
@@ -118,7 +119,8 @@ class Desk:
         return self._key(text, method, labels, "run")
 
     def _key(self, text: Text, method: str, labels: Sequence[int], *more: str) -> str:
-        return digest([self.findings.model, method, list(labels), text.to_json(), *more])
+        # another version of whylight may answer otherwise
+        return digest([self.findings.model, __version__, method, list(labels), text.to_json(), *more])
 
     def tried(self, text: Text, method: str, target: str, *, settings: Mapping[str, str], budget: float) -> Explanation:
         """Explain a text by any method that works; nothing is kept.

@@ -1,7 +1,8 @@
 """What the model said, kept: explanations by what they are of, and where each document stands in the queue.
 
 An explanation is kept as the dictionary that it is written and read as everywhere (`Explanation.to_dict`), under a hash
-of the model's contents, the method with its settings, the labels and the text: another model never finds it.
+of the model's contents, the version of whylight, the method with its settings, the labels and the text: another model
+never finds it.
 """
 
 import json
