@@ -92,8 +92,10 @@ def test_disagreements_are_adjudicated_and_only_then_exported(client: Any) -> No
     for one in (ada, bob):
         one.act(1, "done")
     assert ada.get("/api/export").text == ""
+    bob.act(1, "note", note="only in the family")
     page = ada.get("/documents/1/adjudicate", headers={"accept": "text/html"}).text
     assert "Decide as Ada" in page
+    assert "only in the family" in page
     assert "note 0" in ada.get("/agreement", headers={"accept": "text/html"}).text
     answer = ada.post("/api/documents/1/adjudication", {"version": 0, "kind": "accept", "label": "bad"})
     assert answer.status_code == 201
@@ -166,6 +168,16 @@ def test_history_says_who_did_what(client: Any) -> None:
     page = ada.get("/history", headers={"accept": "text/html"}).text
     command = "whylight explain --model rule-1 --file document-3.jsonl --target fever --method occlusion --method 'lime"
     assert command.replace("'", "&#39;") in page
+
+
+def test_the_history_of_one_document_is_of_that_alone(client: Any) -> None:
+    ada, html = Browser(client), {"accept": "text/html"}
+    ada.act(1, "note", note="first note")
+    ada.act(2, "note", note="second note")
+    page = ada.get("/history?document=1", headers=html).text
+    assert ("first note" in page, "second note" in page) == (True, False)
+    assert ada.get("/history?document=99", headers=html).status_code == 404
+    assert "first note" in ada.get("/history", headers=html).text
 
 
 def test_a_command_names_the_model_of_then(client: Any, own: Bench) -> None:

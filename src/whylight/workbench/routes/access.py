@@ -63,7 +63,7 @@ AskedFor = Annotated[Asked, Depends(asked_for)]
 
 
 Before = Annotated[int | None, Query(ge=1, lt=2**31)]
-"""The number of an event."""
+"""The number of an event, or of a document."""
 
 
 def label_index(bench: Bench, label: str) -> int:

@@ -179,9 +179,12 @@ def playground(bench: OnBench, session: SignedIn) -> Response:
 
 
 @router.get("/history")
-def history(bench: OnBench, session: SignedIn, before: Before = None) -> Response:
-    """Show who did what, and when."""
-    rows = bench.journal.history(before=before)
+def history(bench: OnBench, session: SignedIn, before: Before = None, document: Before = None) -> Response:
+    """Show who did what, and when, with all documents or one of them."""
+    about = None if document is None else bench.journal.document(document)
+    if document is not None and about is None:
+        raise HTTPException(404, "there is no such document.")
+    rows = bench.journal.history(document, before=before)
     texts = {
         number: one.text for number in {row["document"] for row in rows} if (one := bench.journal.document(number))
     }
@@ -196,6 +199,7 @@ def history(bench: OnBench, session: SignedIn, before: Before = None) -> Respons
         words=words,
         file_name=file_name,
         command=reproduce,
+        about=about,
         now=bench.desk.findings.model,
     )
 

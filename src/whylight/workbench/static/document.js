@@ -56,14 +56,16 @@ async function choose(label, method = view.method, at = 0) {
 
 // shows what is known of the label, and whether another method names other evidence, before anything is accepted
 function explain() {
-  const other = view.methods.find((one) => one !== view.method);
-  const [found, theirs] = [evidence(view.label, view.method), other === undefined ? null : evidence(view.label, other)];
+  const found = evidence(view.label, view.method);
+  const theirs = view.methods.filter((one) => one !== view.method).map((method) => ({ method, found: evidence(view.label, method) }));
   if (found !== null && view.evidence === null) {
     view.evidence = found;
     view.at = found.for.length ? Math.min(Math.max(0, view.wanted), found.for.length - 1) : null;
   }
-  if (found !== null && theirs !== null) {
-    view.other = { method: other, for: theirs.for, apart: distance(found.for, theirs.for) };
+  if (found !== null) { // of several other methods, the one that differs most
+    const others = theirs.filter((one) => one.found !== null)
+      .map((one) => ({ method: one.method, for: one.found.for, apart: distance(found.for, one.found.for) }));
+    view.other = others.sort((one, other) => other.apart - one.apart)[0] ?? null;
   }
   draw();
   remember();
