@@ -105,6 +105,39 @@ def test_a_probability_without_evidence_is_shown_at_its_own_label(chromium: Any,
         assert page.locator("text=becomes").count() == 0
 
 
+def test_words_of_both_texts_of_a_pair_are_selected_by_keys(chromium: Any, tmp_path: Path) -> None:
+    sent: list[Any] = []
+
+    def changed(route: Any, **change: Any) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), **change})
+
+    def take(route: Any) -> None:
+        sent.append(route.request.post_data_json["span"])
+        route.fulfill(status=422, json={"detail": "it was seen"})
+
+    found = {"part": 1, "start": 2, "end": 7, "text": "fever", "score": 1.0}
+    with served(tmp_path, ["a fever"]) as (address, _):
+        ada = Reviewer(chromium, address)
+        page = ada.page
+        page.route("**/api/documents/1?*", lambda route: changed(route, parts=["one two", "a fever, too"]))
+        page.route("**/evidence?*", lambda route: changed(route, **{"for": [found], "against": []}))
+        page.route(EVENTS, take)
+        ada.open(1)
+        page.keyboard.press("s")  # at the evidence, in the second text
+        page.keyboard.press("m")
+        page.wait_for_selector("text=it was seen")
+        page.keyboard.press("s")
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("m")
+        page.wait_for_timeout(300)
+    assert sent == [
+        {"part": 1, "start": 2, "end": 7, "text": "fever"},
+        {"part": 0, "start": 4, "end": 7, "text": "two"},
+    ]
+
+
 def test_enter_and_arrows_keep_their_meaning(chromium: Any, tmp_path: Path) -> None:
     with served(tmp_path) as (address, _):
         page = Reviewer(chromium, address).open(1)

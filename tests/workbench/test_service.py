@@ -3,7 +3,7 @@
 import io
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import workbench_app
 from whylight.core.text import Span, Text
 from whylight.data.dataset import Dataset, Record
 from whylight.workbench.bench import Bench, make_bench
+from whylight.workbench.database import open_database
 from whylight.workbench.desk import distance, uncertainty
 from whylight.workbench.export import Agreed, line_of, marked_of
 from whylight.workbench.journal import Document
@@ -178,6 +179,27 @@ def test_the_history_of_one_document_is_of_that_alone(client: Any) -> None:
     assert ("first note" in page, "second note" in page) == (True, False)
     assert ada.get("/history?document=99", headers=html).status_code == 404
     assert "first note" in ada.get("/history", headers=html).text
+
+
+def test_what_could_not_be_explained_is_said_and_may_be_tried_again(database: str) -> None:
+    failing = True
+
+    def rule(texts: Sequence[str]) -> list[list[float]]:
+        if failing:
+            raise wl.WhylightError("the line to the model is broken")
+        return workbench_app.rule(texts)
+
+    model = wl.load(rule, labels=["bad", "fever"], identity="rule-1", head="sigmoid")
+    own = make_bench(open_database(database), model, workbench_app.documents(), methods=["occlusion"], password=None)
+    with workbench_app.client(own) as client:
+        ada, html = Browser(client), {"accept": "text/html"}
+        waited(own)
+        assert "4 documents could not be explained: the line to the model is broken" in ada.get("/", headers=html).text
+        failing = False
+        assert ada.post("/api/job", {}).status_code == 202
+        waited(own)
+        assert "could not be explained" not in ada.get("/", headers=html).text
+        assert own.desk.findings.placed() == {1, 2, 3, 4}
 
 
 def test_a_command_names_the_model_of_then(client: Any, own: Bench) -> None:

@@ -205,7 +205,7 @@ const actions = {
     const fall = await ask(`${path}/without`, { label, spans });
     say("");
     if (view.label !== label) return; // it is of a label that is no longer shown
-    view.fall = fall;
+    view.fall = { ...fall, mine: marked.length > 0 };
     draw();
   },
   select: () => {
