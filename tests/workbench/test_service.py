@@ -130,6 +130,22 @@ def test_the_queue_is_sorted_filtered_and_counted(client: Any, own: Bench) -> No
             Asked(**wrong)
 
 
+def test_documents_are_found_by_their_names(database: str) -> None:
+    names = ("note-é7", "100%_a", "back\\slash", "\0x", "half \ud800")
+    own = make_bench(open_database(database), workbench_app.bench(database).desk.classifier, None, password=None)
+    own.journal.take_in(Dataset("x", "test", (), tuple(Record(one, Text("a text"), ()) for one in names)))
+
+    def found(words: str) -> list[str]:
+        return [one.name for one in queue_page(own.engine, Asked(find=words, sort="order"), "Ada", model="").entries]
+
+    assert found("E-é7") == [names[0]]
+    assert found("0%_A") == [names[1]]
+    assert found("k\\s") == [names[2]]
+    assert found("HALF") == [names[4]]
+    assert found("%") == [names[1]]
+    assert found("nothing") == []
+
+
 def test_why_a_document_comes_first(own: Bench) -> None:
     twice, fine = (own.desk.standing(own.journal.document(number)) for number in (1, 3))  # type: ignore[arg-type]
     assert twice.labels == {"bad": pytest.approx(0.9)}
