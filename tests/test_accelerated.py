@@ -66,6 +66,20 @@ def test_the_receipt_names_the_copy(made: list[TinyRuntime]) -> None:
     assert not any("copy" in note for note in quick.run(quick.classifier(), quick.TEXT, "occlusion").provenance.notes)
 
 
+def test_a_receipt_does_not_depend_on_what_was_explained_before(made: list[TinyRuntime]) -> None:
+    """The texts of a corpus are shared by workers, in any order: rows must be the same bytes whoever made them."""
+    alone = quick.run(fast(), quick.TEXT, "occlusion").provenance.notes
+    clf = fast()
+    made[-1].error = 1e-6
+    quick.run(clf, LONG, "occlusion")
+    assert quick.run(clf, quick.TEXT, "occlusion").provenance.notes == alone
+
+
+def test_a_folder_knows_whether_a_copy_answers(made: list[TinyRuntime]) -> None:
+    assert fast().contents() == {**quick.classifier().contents(), "accelerate": "openvino"}
+    assert made
+
+
 @pytest.mark.parametrize(("method", "remover"), [("saliency", None), ("attention", None), ("occlusion", "zero")])
 def test_gradients_traces_and_zeroed_embeddings_come_from_the_model(
     made: list[TinyRuntime], method: str, remover: str | None

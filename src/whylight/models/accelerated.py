@@ -23,7 +23,7 @@ from torch import Tensor
 from whylight.core.arrays import Floats
 from whylight.core.encoded import Encoded, Long, Unit
 from whylight.core.errors import ModelError, SettingError
-from whylight.core.labels import Head
+from whylight.core.labels import Head, Labels
 from whylight.core.text import Text
 from whylight.models import heads, trial
 from whylight.models.copies import open_copy
@@ -65,7 +65,7 @@ class AcceleratedNetwork(TokenNetwork):
         example = self.inputs(rows.take([0, len(rows) - 1]), pad=self._pad)
         self._copy = open_copy(model, tokenizer, example, engine=engine, options=options)
         self.token_budget = self._copy.token_budget
-        self._stamp, self._longest, self._apart = self._weights(), 0, 0.0
+        self._engine, self._stamp, self._longest = engine, self._weights(), 0
         self._hold_against(rows)
 
     def encode(self, example: Text, *, unit: Unit, long: Long) -> Encoded:
@@ -76,12 +76,17 @@ class AcceleratedNetwork(TokenNetwork):
         if len(longest.ids) > self._longest or stamp != self._stamp:
             self._hold_against(_coalitions(longest, self.replacements))
             self._stamp = stamp
+        # the bound, not what was found: that depends on which texts came before
         note = (
-            f"answers come from a copy of the model in {self._copy.name}, which differed from it by {self._apart:.1g} "
-            "of the largest logit at most where both were asked; gradients, traces and zeroed embeddings come from the "
-            "model"
+            f"answers come from a copy of the model in {self._copy.name}, which differed from it by less than "
+            f"{TOLERANCE:g} of the largest logit where both were asked; gradients, traces and zeroed embeddings come "
+            "from the model"
         )
         return replace(encoded, notes=(*encoded.notes, note))
+
+    def contents(self, labels: Labels) -> dict[str, str]:
+        """Return hashes as of the model itself, and who answers: the last digits are another's."""
+        return {**super().contents(labels), "accelerate": self._engine}
 
     def label_logits(self, rows: TokenBatch, *, head: Head, identity: str) -> Floats:
         """Run one batch without gradient, on the copy unless embeddings are zeroed; one column per label."""
@@ -105,7 +110,7 @@ class AcceleratedNetwork(TokenNetwork):
                 f"{how if np.isfinite(apart) else 'numbers that are not finite'}; load the model anew if its weights "
                 "have changed since, or leave out accelerate=."
             )
-        self._apart, self._longest = max(self._apart, apart), max(self._longest, int(rows.lengths.max()))
+        self._longest = max(self._longest, int(rows.lengths.max()))
 
     def _copied(self, rows: TokenBatch) -> Floats:
         """Return what the copy says of a batch, as it is."""

@@ -74,8 +74,8 @@ class PromptReader:
         # a chat template holds its own first token; elsewhere a slot that is a text's has no ids
         self._start: list[int] = [] if prompt.chat else layout(tokenizer, pair=False)[0].ids.tolist()
         kept = self._behind_texts()
-        *before, tail = self._controls.split(kept) if self._controls else [kept]
-        self._tail = str(tail)
+        split: list[str] = self._controls.split(kept) if self._controls else [kept]
+        *before, self._tail = split
         self._control = before[-1] if before else ""  # which the tail stands behind
         self.answers = self._checked({label: self.behind(answer) for label, answer in prompt.answers.items()})
 
