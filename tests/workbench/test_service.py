@@ -144,6 +144,7 @@ def test_documents_are_found_by_their_names(database: str) -> None:
     assert found("HALF") == [names[4]]
     assert found("%") == [names[1]]
     assert found("nothing") == []
+    found("a\0b\ud800")  # and nothing breaks
 
 
 def test_why_a_document_comes_first(own: Bench) -> None:
