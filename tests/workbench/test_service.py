@@ -130,6 +130,11 @@ def test_the_queue_is_sorted_filtered_and_counted(client: Any, own: Bench) -> No
             Asked(**wrong)
 
 
+def test_the_same_text_cut_into_other_words_is_another_text(own: Bench) -> None:
+    whole, cut = (Text("bad bad", words=words) for words in ((Span(0, 0, 7),), (Span(0, 0, 3), Span(0, 4, 7))))
+    assert [own.desk.without(one, 0, [Span(0, 0, 3)]).after for one in (whole, cut)] == pytest.approx([0.1, 0.5])
+
+
 def test_documents_are_found_by_their_names(database: str) -> None:
     names = ("note-é7", "100%_a", "back\\slash", "\0x", "half \ud800")
     own = make_bench(open_database(database), workbench_app.bench(database).desk.classifier, None, password=None)
