@@ -86,7 +86,7 @@ def test_two_reviewers_never_overwrite_each_other_and_a_stale_page_is_told(clien
     assert ada.get("/api/documents/1").json()["review"]["version"] == 1
 
 
-def test_disagreements_are_adjudicated_and_only_then_exported(client: Any) -> None:
+def test_disagreements_are_adjudicated_and_only_then_exported(client: Any, own: Bench) -> None:
     ada, bob = Browser(client, "Ada"), Browser(client, "Bob")
     ada.act(1, "accept", label="bad")
     bob.act(1, "reject", label="bad")
@@ -101,6 +101,10 @@ def test_disagreements_are_adjudicated_and_only_then_exported(client: Any) -> No
     answer = ada.post("/api/documents/1/adjudication", {"version": 0, "kind": "accept", "label": "bad"})
     assert answer.status_code == 201
     assert json.loads(ada.get("/api/export").text)["labels"] == ["bad"]
+    eve = Browser(client, "Eve")
+    assert eve.post("/api/documents/1/adjudication", {"version": 1, "kind": "clear", "label": "bad"}).status_code == 201
+    first, *_ = queue_page(own.engine, Asked(sort="order", show="all"), "Ada", model="").entries
+    assert first.reviewers == 2  # who decides between reviews is no reviewer
     (both,) = ada.get("/api/agreement").json()
     assert (both["first"], both["second"], both["pairs"], both["same"]) == ("Ada", "Bob", 1, 0.0)
 

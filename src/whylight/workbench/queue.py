@@ -16,7 +16,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from whylight.core.errors import SettingError, unknown
 from whylight.core.printable import clean
-from whylight.workbench.journal import stream_of, text_of_bytes
+from whylight.workbench.journal import ADJUDICATION, stream_of, text_of_bytes
 from whylight.workbench.reviewing import STANDING
 from whylight.workbench.tables import DOCUMENTS, EVENTS, STANDINGS
 
@@ -131,7 +131,7 @@ def queue_page(engine: Engine, asked: Asked, reviewer: str, *, model: str) -> Qu
         done = connection.scalar(select(func.count()).select_from(finished.subquery())) or 0
         counted = (
             select(EVENTS.c.document, func.count(distinct(EVENTS.c.reviewer)))
-            .where(EVENTS.c.document.in_([row["id"] for row in rows]))
+            .where(EVENTS.c.document.in_([row["id"] for row in rows]), EVENTS.c.stream != ADJUDICATION)
             .group_by(EVENTS.c.document)
         )
         people = {number: count for number, count in connection.execute(counted).all()}  # noqa: C416  rows are no pairs
