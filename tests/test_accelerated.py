@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,20 @@ def test_the_receipt_names_the_copy(made: list[TinyRuntime]) -> None:
     assert not any("copy" in note for note in quick.run(quick.classifier(), quick.TEXT, "occlusion").provenance.notes)
 
 
+def test_a_receipt_does_not_depend_on_what_was_explained_before(made: list[TinyRuntime]) -> None:
+    """The texts of a corpus are shared by workers, in any order: rows must be the same bytes whoever made them."""
+    alone = quick.run(fast(), quick.TEXT, "occlusion").provenance.notes
+    clf = fast()
+    made[-1].error = 1e-6
+    quick.run(clf, LONG, "occlusion")
+    assert quick.run(clf, quick.TEXT, "occlusion").provenance.notes == alone
+
+
+def test_a_folder_knows_whether_a_copy_answers(made: list[TinyRuntime]) -> None:
+    assert fast().contents() == {**quick.classifier().contents(), "accelerate": "openvino"}
+    assert made
+
+
 @pytest.mark.parametrize(("method", "remover"), [("saliency", None), ("attention", None), ("occlusion", "zero")])
 def test_gradients_traces_and_zeroed_embeddings_come_from_the_model(
     made: list[TinyRuntime], method: str, remover: str | None
@@ -99,11 +113,33 @@ def test_a_copy_that_is_wrong_for_longer_texts_is_refused_when_one_comes(made: l
         quick.run(clf, LONG, "occlusion")
 
 
-def test_a_model_that_is_trained_on_has_no_copy_any_more(made: list[TinyRuntime]) -> None:
+def _fused(weight: Any) -> None:
+    weight.grad = torch.ones_like(weight) * torch.tensor([[1.0], [-1.0]])
+    torch.optim.AdamW([weight], lr=0.1, fused=True).step()  # what the Trainer of transformers takes by default
+
+
+def _counted(weight: Any) -> None:
+    with torch.no_grad():
+        weight.mul_(2)
+
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "counted by torch": lambda model: _counted(model.classifier.weight),
+    "not counted": lambda model: model.classifier.weight.data.mul_(2),
+    "a part of a large one": lambda model: model.bert.encoder.layer[1].output.dense.weight.data[:8].zero_(),
+    "by a fused optimiser": lambda model: _fused(model.classifier.weight),
+    "by a hook": lambda model: model.bert.encoder.layer[0].register_forward_hook(lambda *given: given[2] * 0.5),
+}
+
+
+@pytest.mark.parametrize("how", CHANGES)
+def test_a_model_that_has_changed_has_no_copy_any_more(
+    made: list[TinyRuntime], how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accelerated, "SMALL", 100)
     clf = fast()
     quick.run(clf, quick.TEXT, "occlusion")
-    with torch.no_grad():
-        clf.model.classifier.bias.add_(0.1)
+    CHANGES[how](clf.model)
     with pytest.raises(ModelError, match="load the model anew if its weights have changed"):
         quick.run(clf, quick.TEXT, "occlusion")
     assert len(made) == 1

@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pandas as pd
@@ -12,7 +13,10 @@ import pytest
 
 import whylight as wl
 from whylight.core.errors import InputError, SettingError
-from whylight.data import _seen
+from whylight.data import _seen, stream as streams
+from whylight.data._checks import Flaw
+from whylight.data._reading import Reading
+from whylight.data.dataset import Dataset
 from whylight.data.stream import stream
 
 ROWS = [{"text": f"a good film {number}", "label": "positive" if number % 2 else "negative"} for number in range(7)]
@@ -104,6 +108,27 @@ def test_an_id_that_stands_twice_is_refused_or_left_out(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text(lines(rows[5:]), encoding="utf-8")
     with pytest.raises(InputError, match=r"line 1 of '.*b\.jsonl' has the id '0'"):
         list(stream(f"{tmp_path}/[ab].jsonl").records())
+
+
+def test_a_named_corpus_counts_what_it_leaves_out_and_refuses_an_id_that_stands_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = wl.dataset("planted:", split="dev", size=6, length=8)
+    twice = replace(whole, records=(*whole.records, whole.records[2]))
+
+    def read(_spec: str, _split: str, reading: Reading, settings: dict[str, Any]) -> Dataset:
+        reading.drop(tmp_path / "parts.csv", 3, Flaw("is broken"))
+        return twice if settings["size"] == 7 else whole
+
+    monkeypatch.setattr(streams, "read_corpus", read)
+    given = stream("planted:", drop_broken=True, size=6, max_file_bytes=99)
+    reading = given.reading()
+    assert list(given.records(reading)) == list(whole)
+    assert reading.left_out == f"1 that cannot be read (line 3 of '{tmp_path / 'parts.csv'}' is broken)"
+    with pytest.raises(InputError, match=r"line 3 of .* is broken"):
+        list(stream("planted:", size=6).records())
+    with pytest.raises(InputError, match=r"record 7 of 'planted' .* of an earlier record"):
+        list(stream("planted:", drop_broken=True, size=7).records())
 
 
 def test_data_in_memory_is_looked_at_alike() -> None:

@@ -15,6 +15,7 @@ import corpus_models
 import pytest
 from test_parts import Killed, killing, sums
 
+import tiny
 import whylight as wl
 from whylight.core.errors import InputError, SettingError
 from whylight.core.inputs import Noun
@@ -22,7 +23,8 @@ from whylight.core.text import Text
 from whylight.data.stream import Stream, stream
 from whylight.engines import crew
 from whylight.engines.engine import Died, Done, Event, Ready
-from whylight.run import book, driving, notes, running, tally
+from whylight.explaining import explain as explaining
+from whylight.run import book, driving, notes, running, software, tally
 from whylight.run.worker import Job, Order, Worker
 from whylight.store import files, parts, runs, success, tables
 
@@ -73,7 +75,7 @@ class Mortals:
         name, order = self.held.pop()  # the last one first
         if self.dies():
             seen: list[str] = []
-            patches = list(killing(25, seen))  # after a text or two: who dies of the same one thrice sets it aside
+            patches = list(killing(20, seen))  # after a text: who dies of the same one thrice sets it aside
             for one in patches:
                 one.start()
             try:
@@ -148,11 +150,37 @@ def test_data_that_has_grown_is_gone_on_with_and_other_data_is_refused(tmp_path:
     assert manifest is not None
     assert [one["sha256"] for one in manifest.grown] == [first.sha256]
     before = sums(out)
-    for others in (["another film", *TEXTS[1:]], TEXTS[:13], TEXTS[:9]):
+    for others in (["another film", *TEXTS[1:]], TEXTS[:13], TEXTS[:12], TEXTS[:9], TEXTS[:4]):  # also at a shard's end
         with pytest.raises(InputError, match=r"holds a run of other data: it has (another|more) text"):
             run(written(data, others), out)
     assert sums(out) == before
     assert run(written(data), out).new == 0
+
+
+def test_a_folder_notes_the_software_that_made_it_and_who_mixes_versions_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    data, out = tmp_path / "texts.jsonl", tmp_path / "run"
+
+    def made_with() -> list[str]:
+        manifest = runs.manifest_in(out)
+        assert manifest is not None
+        return [one["torch"] for one in manifest.software]
+
+    real = software.software()
+    assert {"whylight", "torch", "transformers"} <= real.keys()
+    run(written(data, TEXTS[:6]), out)
+    assert run(written(data, TEXTS[:7]), out).texts == 7
+    monkeypatch.setattr(software, "software", lambda: {**real, "torch": "9.9"})
+    assert run(str(data), out).new == 0  # nothing is added
+    assert (made_with(), capsys.readouterr().err) == ([real["torch"]], "")
+    run(written(data), out)
+    assert made_with() == [real["torch"], "9.9"]
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"was begun with torch {real['torch']}, not 9.9; numbers that are added now may differ" in said
+    run(str(data), out, methods=["occlusion", "random"])
+    assert made_with() == [real["torch"], "9.9"]
+    assert "was begun with" not in capsys.readouterr().err
 
 
 def test_an_id_that_stands_twice_stops_the_run_and_loses_nothing(tmp_path: Path) -> None:
@@ -276,6 +304,40 @@ def test_a_text_that_three_workers_died_of_is_set_aside(
     assert row["reason"] == "3 processes died while they worked on it"
 
 
+def test_of_texts_that_are_explained_at_once_only_the_one_that_kills_is_set_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = list[list[int]]()
+
+    class Dying(Mortals):
+        def wait(self, workers: Collection[Hashable], *, seconds: float) -> list[Event]:
+            if self.new or not workers:
+                return super().wait(workers, seconds=seconds)
+            name, order = self.held.pop()
+            real = notes.Note.begin
+
+            def begin(note: notes.Note, numbers: Sequence[int], **counts: int) -> None:
+                real(note, numbers, **counts)
+                blocks.append([*numbers])
+                if 5 in numbers:
+                    raise Killed
+
+            with patch.object(notes.Note, "begin", begin), suppress(Killed):
+                return [Done(name, self.worker.work(order))]
+            return [Died(name)]
+
+    monkeypatch.setattr(running, "here", lambda job, classifier: Dying(job, classifier, lambda: False))
+    monkeypatch.setattr(explaining, "TOGETHER", 4)
+    data = written(tmp_path / "texts.jsonl", TEXTS[:8])
+    classifier = tiny.classifier("bert", labels=["negative", "positive"])
+    asked: dict[str, Any] = {"methods": ["marc"], "settings": {"steps": 1}, "shard": 8, "progress": False}
+    found = wl.run_corpus(classifier, data, out=tmp_path / "run", **asked)
+    assert blocks == [[0, 1, 2, 3], *[[4, 5, 6, 7]] * 3, [4], *[[5]] * 3, [6], [7]]
+    assert (found.deaths, found.failed, found.texts) == (6, 1, 8)
+    assert [row["number"] for row in _texts(tmp_path / "run") if row["status"] == "failed"] == [5]
+    assert not (tmp_path / "run" / driving.ATTEMPTS).exists()
+
+
 def test_texts_are_counted_while_their_shard_is_worked_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = written(tmp_path / "texts.jsonl", [*TEXTS[:3], "a film that FAILS", *TEXTS[4:]])
     monkeypatch.setattr(driving, "LOOK_EVERY", 0.01)
@@ -368,6 +430,33 @@ def test_a_part_whose_bytes_have_changed_is_said_in_one_sentence(data: str, tmp_
     path.unlink()
     run(data, tmp_path)
     assert path.read_bytes() == content
+
+
+def test_success_vouches_for_what_is_there_after_a_part_was_lost(data: str, tmp_path: Path) -> None:
+    first = run(data, tmp_path)
+    max((tmp_path / "explanations").iterdir()).unlink()
+
+    def rounding(texts: list[str]) -> Any:  # as another machine does
+        return corpus_models.by_length(texts) + [[1e-12, -1e-12]] * len(texts)
+
+    again = run(data, tmp_path, rounding)
+    assert (again.texts, again.new) == (14, 2)
+    assert again.sha256 != first.sha256
+    (tmp_path / success.SUCCESS).unlink()
+    assert success.write_success(tmp_path)["sha256"] == again.sha256
+
+
+def test_a_manifest_that_was_lost_is_written_anew_for_the_same_question_alone(data: str, tmp_path: Path) -> None:
+    run(data, tmp_path)
+    before = sums(tmp_path)
+    (tmp_path / runs.MANIFEST).write_text("{")
+    with pytest.raises(InputError, match="remove it, and run the same command again"):
+        run(data, tmp_path)
+    (tmp_path / runs.MANIFEST).unlink()
+    with pytest.raises(InputError, match="holds another run; name another folder"):
+        run(data, tmp_path, methods=["random"])
+    assert run(data, tmp_path).new == 0
+    assert sums(tmp_path) == before
 
 
 def test_texts_are_cut_into_shards_by_number_and_size(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,42 @@ def killing(place: int | None, seen: list[str]) -> Iterator[Any]:
         yield patch.object(os, name, dying(name, getattr(os, name)))
 
 
+def test_what_stands_for_other_files_is_on_the_disk_before_they_are_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut may lose a rename that no fsync of its folder has followed, and keep a removal that came later."""
+    unsettled, removed, of = set[str](), list[str](), dict[int, str]()
+    opened, fsync, replaced, unlink = os.open, os.fsync, os.replace, os.unlink
+
+    def opening(path: Any, *given: Any, **more: Any) -> int:
+        handle = opened(path, *given, **more)
+        of[handle] = str(path)
+        return handle
+
+    def syncing(handle: int) -> None:
+        unsettled.discard(of[handle])
+        fsync(handle)
+
+    def replacing(source: Any, target: Any) -> None:
+        unsettled.add(str(Path(target).parent))
+        replaced(source, target)
+
+    def removing(path: Any, **given: Any) -> None:
+        if str(path).endswith(".parquet"):
+            assert not unsettled
+            removed.append(str(path))
+        unlink(path, **given)
+
+    monkeypatch.setattr(book, "WRITE_EVERY", -1.0)
+    monkeypatch.setattr(os, "open", opening)
+    monkeypatch.setattr(os, "fsync", syncing)
+    monkeypatch.setattr(os, "replace", replacing)
+    monkeypatch.setattr(os, "unlink", removing)
+    tuned(tmp_path / "run", size=4)
+    assert removed
+    assert not unsettled
+
+
 def run_until_killed(out: Path, place: int | None) -> int:
     """Evaluate, and die at a place; return how many changes there were."""
     seen: list[str] = []

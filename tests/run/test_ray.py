@@ -19,6 +19,7 @@ import whylight as wl
 from whylight.core.errors import InputError, SettingError
 from whylight.data.stream import stream
 from whylight.engines import on_ray
+from whylight.engines.engine import Died
 from whylight.report.exporting import export
 from whylight.run import driving, tally
 from whylight.store.querying import query
@@ -53,9 +54,10 @@ def test_processes_give_the_bytes_of_one_and_replace_the_dead(tmp_path: Path, mo
     assert sums(tmp_path / "one") == sums(tmp_path / "two")
 
 
-def test_a_text_that_kills_its_process_is_set_aside(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["local", "ray"])
+def test_a_text_that_kills_its_process_is_set_aside(engine: str, tmp_path: Path) -> None:
     data = written(tmp_path / "texts.jsonl", [*TEXTS[:6], "a film that KILLS"])
-    found = wl.run_corpus(corpus_models.deadly, data, out=tmp_path / "run", workers=1, **KINDS)
+    found = wl.run_corpus(corpus_models.deadly, data, out=tmp_path / "run", workers=1, engine=engine, **KINDS)
     assert (found.texts, found.failed, found.deaths) == (7, 1, 3)
 
 
@@ -85,7 +87,7 @@ def test_texts_are_counted_while_workers_elsewhere_work_on_their_shards(
     assert any(re.fullmatch(r", [\d.]+ per (second|minute), [\d.]+ (s|min) left, 1 failed", rest) for rest in told)
 
 
-def test_a_node_that_is_lost_loses_nothing(tmp_path: Path) -> None:
+def test_a_node_that_is_lost_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import ray  # noqa: PLC0415
     from ray.cluster_utils import Cluster  # noqa: PLC0415
 
@@ -101,6 +103,13 @@ def test_a_node_that_is_lost_loses_nothing(tmp_path: Path) -> None:
                 time.sleep(0.05)
             cluster.remove_node(other, allow_graceful=False)  # and no other one comes
 
+        deaths, died = list[Died](), driving.Driver.died
+
+        def noting(self: driving.Driver, task: Any, death: Died) -> None:
+            deaths.append(death)
+            died(self, task, death)
+
+        monkeypatch.setattr(driving.Driver, "died", noting)
         thread = Thread(target=lose, daemon=True)
         thread.start()
         found = wl.run_corpus(corpus_models.by_length, data, out=tmp_path / "ray", workers=2, engine="ray", **KINDS)
@@ -108,6 +117,7 @@ def test_a_node_that_is_lost_loses_nothing(tmp_path: Path) -> None:
         assert found.sha256 == right.sha256
         assert found.failed == 0
         assert sums(tmp_path / "one") == sums(tmp_path / "ray")
+        assert [death.of_node for death in deaths] == [True]
     finally:
         ray.shutdown()
         cluster.shutdown()
@@ -138,6 +148,42 @@ def test_sql_sees_the_rows_that_count(data: str, tmp_path: Path) -> None:
     assert query(tmp_path / "run", "select count(*) from tuning")[1] == [(0,)]
     with pytest.raises(SettingError, match="DuckDB says: "):
         query(tmp_path / "run", "selekt 1")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "",
+        "select 1; select 2",
+        "copy (select 1) to '{outside}.csv'",
+        "copy (select 1) to '{part}'",
+        "explain analyze copy (select 1) to '{part}'",
+        "attach '{outside}.db' as x",
+        "export database '{outside}'",
+        "install httpfs",
+        "set enable_external_access = true",
+        "select * from read_csv('{outside}.txt')",
+        "select * from '{outside}.jsonl'",
+        "select * from glob('{outside}*')",
+    ],
+)
+def test_sql_writes_no_file_and_reads_no_other_one(sql: str, data: str, tmp_path: Path) -> None:
+    run(data, tmp_path / "run")
+    before, part = sums(tmp_path / "run"), min((tmp_path / "run" / "explanations").iterdir())
+    (tmp_path / "texts.txt").write_text("a,b\n1,2\n")
+    there = {*tmp_path.iterdir()}
+    with pytest.raises(SettingError, match=r"one statement that reads|DuckDB says"):
+        query(tmp_path / "run", sql.format(outside=tmp_path / "texts", part=part))
+    assert {*tmp_path.iterdir()} == there
+    assert sums(tmp_path / "run") == before
+
+
+def test_sql_may_be_asked_of_a_folder_with_any_name(data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(data, tmp_path / "it's a [run]*?")
+    monkeypatch.chdir(tmp_path)
+    assert query("it's a [run]*?", "from explanations select count(*)")[1] == [(14,)]
+    assert query("it's a [run]*?", "with a as (select * from texts) select max(number) from a")[1] == [(13,)]
+    assert len(query("it's a [run]*?", "describe scores")[1]) == 11
 
 
 def test_a_data_set_of_hugging_face_is_read_back(data: str, tmp_path: Path) -> None:

@@ -7,16 +7,18 @@ from typing import Any
 import corpus_models
 import numpy as np
 import pytest
+import torch
 from test_driving import TEXTS, model, run, written
 
+import tiny
 import whylight as wl
 from whylight.core.errors import InputError, ModelError
 from whylight.data.stream import stream
 from whylight.engines.where import Where
 from whylight.run.estimating import drawn, fitted, forecast
 from whylight.run.evaluate import Question
-from whylight.run.running import Asked
-from whylight.run.verifying import verify
+from whylight.run.running import Asked, run_corpus
+from whylight.run.verifying import loaded_of, source_of, verify
 
 KINDS: dict[str, Any] = {"methods": ["occlusion", "lime[samples=20]"], "metrics": ["aopc_comprehensiveness"]}
 
@@ -53,6 +55,46 @@ def test_other_answers_another_model_and_other_data_are_seen(data: str, tmp_path
         verify(tmp_path / "run", lambda _: model(), rows=100, data=others)
     with pytest.raises(InputError, match="holds no run of `whylight run`"):
         verify(tmp_path, lambda _: model())
+
+
+def test_the_model_is_loaded_again_as_it_was(tmp_path: Path) -> None:
+    tiny.model("bert", labels=["a", "b", "c"]).save_pretrained(tmp_path / "model")
+    tiny.tokenizer("bert").save_pretrained(tmp_path / "model")
+    data, out = written(tmp_path / "texts.jsonl", TEXTS[:2]), tmp_path / "run"
+    asked: dict[str, Any] = {"methods": ["occlusion"], "load": {"head": "sigmoid", "max_tokens": 12, "device": "cpu"}}
+    run_corpus(str(tmp_path / "model"), data, out=out, progress=False, **asked)
+    assert loaded_of(out) == {"head": "sigmoid", "max_tokens": 12}
+    found = verify(out, lambda name: wl.load(name, **loaded_of(out)))
+    assert (found.texts, found.differing) == (2, ())
+    with pytest.raises(ModelError, match="is not the one of the run"):
+        verify(out, wl.load)
+
+
+def test_what_is_verified_is_computed_in_one_thread(data: str, tmp_path: Path) -> None:
+    seen = set[int]()
+
+    def noting(texts: list[str]) -> Any:
+        seen.add(torch.get_num_threads())
+        return corpus_models.by_length(texts)
+
+    run(data, tmp_path / "run")
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        verify(tmp_path / "run", lambda _: model(noting), rows=3)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen == {1}
+
+
+def test_a_run_that_evaluate_has_added_to_can_be_verified(data: str, tmp_path: Path) -> None:
+    run(data, tmp_path / "run")
+    asked: dict[str, Any] = {"methods": ["occlusion"], "metrics": ["aopc_comprehensiveness"], "progress": False}
+    wl.evaluate(model(), wl.dataset(data, unlabelled=True), out=tmp_path / "run", **asked)
+    with pytest.raises(InputError, match="say where it is: --data"):
+        verify(tmp_path / "run", lambda _: model())
+    assert verify(tmp_path / "run", lambda _: model(), rows=3, data=source_of(tmp_path / "run", data)).same == 3
 
 
 def _normed(values: Any) -> Any:

@@ -113,8 +113,10 @@ def run(  # noqa: PLR0913  one parameter an option
         baseline=bool(metric),
     )
     where = Where(engine=engine, workers=workers, address=address)
-    asked = Asked(question, _source(data, split, given), out, where, retry_failed=retry_failed, shard=shard)
-    opening = partial(load, model, head=parse_head(head), prompt=prompt, device=device, accelerate=accelerate)
+    loaded: dict[str, Any] = {"head": parse_head(head), "prompt": prompt, "device": device, "accelerate": accelerate}
+    own: dict[str, Any] = {"retry_failed": retry_failed, "shard": shard, "loaded": loaded}
+    asked = Asked(question, _source(data, split, given), out, where, **own)
+    opening = partial(load, model, **loaded)
     if dry_run:
         from whylight.run.estimating import forecast  # noqa: PLC0415
 
@@ -162,15 +164,15 @@ def verify(  # noqa: PLR0913  one parameter an option
 
     whylight verify runs/reviews --rows 50
     """
-    from dataclasses import replace  # noqa: PLC0415
-
     from whylight.models.load import load  # noqa: PLC0415  torch loads only when it is needed
-    from whylight.run.verifying import source_of, verify as look  # noqa: PLC0415
+    from whylight.run.verifying import loaded_of, source_of, verify as look  # noqa: PLC0415
+
+    said = {**loaded_of(folder), "device": device, **({} if prompt is None else {"prompt": prompt})}
 
     def opening(name: str) -> Any:  # noqa: ANN401  a classifier
-        return load(model or name, prompt=prompt, device=device)
+        return load(model or name, **said)
 
-    source = None if data is None else replace(source_of(folder), spec=data)
+    source = None if data is None else source_of(folder, data)
     found = look(folder, opening, rows=rows, seed=seed, data=source)
     looked = found.noun.count(found.texts)
     if found.differing:

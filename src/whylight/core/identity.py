@@ -20,6 +20,8 @@ MODEL_FILES = (".safetensors", ".json", ".txt", ".model")
 RECEIPT = "training.json"
 CALL = "call"
 """Where `asked` says how the question was put, for whoever puts it again."""
+LOADED = "loaded"
+"""Where `asked` says how the model was loaded, likewise."""
 GIVEN = "given"
 """Where `asked` says which contents belong to some columns alone."""
 
@@ -115,7 +117,7 @@ class Identity:
         theirs = {name: one for name, one in every.items() if name not in (*known.get(GIVEN, ()), *self.given)}
         contents = _differing(self.contents, theirs)
         contents += _differing(self.given, every, only=[name for name in self.given if name in every])
-        left_out = {*self.names, *self.columns, "contents", GIVEN, CALL}
+        left_out = {*self.names, *self.columns, "contents", GIVEN, CALL, LOADED}
         settings = _differing(
             self.settings, known, only=[*self.settings, *(name for name in known if name not in left_out)]
         )
@@ -134,7 +136,8 @@ class Identity:
         """Return these results and those that a folder says it has, as if all had been asked for at once."""
         columns = {kind: {**known.get(kind, {}), **own} for kind, own in self.columns.items()}
         given = {name: known["contents"][name] for name in known.get(GIVEN, ())}
-        names = {name: known.get(name) if one is None else one for name, one in self.names.items()}
+        names = {name: known[name] for name in (CALL, LOADED) if name in known}
+        names |= {name: known.get(name) if one is None else one for name, one in self.names.items()}
         return replace(self, columns=columns, given={**given, **self.given}, names=names)
 
 

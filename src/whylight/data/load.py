@@ -59,15 +59,28 @@ def dataset(
         >>> data.label_names
         ('bad', 'good')
     """
+    names = None if labels is None else label_map(labels)
+    reading = reading_rules({"drop_broken": drop_broken, **{n: settings.pop(n) for n in BOUNDS if n in settings}})
+    loaded = read_corpus(spec, split, reading, settings)
+    return _noted(loaded if names is None else loaded.relabelled(names), reading)
+
+
+def read_corpus(spec: str | Path, split: str, reading: Reading, settings: Mapping[str, object]) -> Dataset:
+    """Load one split of a corpus, with labels as its files have them.
+
+    Args:
+        spec: What the user names.
+        split: The split.
+        reading: How files are read; what is dropped is counted there.
+        settings: Settings of the corpus.
+    """
     name, path = which_corpus(spec)
     chosen = CORPORA[name]
-    names = None if labels is None else label_map(labels)
     _check_columns_are_named(name, settings)
     split = ALIASES.get(split, split)
     splits = chosen.facts["splits"]
     if splits and split not in splits:
         raise unknown(f"split of '{name}'", split, splits)
-    reading = reading_rules({"drop_broken": drop_broken, **{n: settings.pop(n) for n in BOUNDS if n in settings}})
     takes = (path, split, reading) if Reading in chosen.consumes else (path, split)
     if reading.drop_broken and chosen.facts["needs_path"] and Reading not in chosen.consumes:
         raise SettingError(f"the corpus '{name}' cannot leave out broken records.")
@@ -79,7 +92,7 @@ def dataset(
     if not loaded.records:
         why = f": {reading.named[0]}" if reading.named else ""
         raise InputError(f"there is no record in the split '{quotable(split)}' of '{quotable(str(spec))}'{why}.")
-    return _noted(loaded if names is None else loaded.relabelled(names), reading)
+    return loaded
 
 
 def has_setting(spec: str | Path, setting: str) -> bool:

@@ -5,8 +5,11 @@
 
 A path is a file or folder as `wl.dataset` takes it, a pattern (`parts/*.parquet`), or an address that fsspec knows
 (`s3://bucket/reviews/*.jsonl`): such files are copied here one at a time, and removed when they are read. What is not a
-file of one's own (`sst:PATH`, `hf:NAME`) is read at once, as `wl.dataset` does. An id that stands twice is refused, or
-left out with other broken records, where it comes for the second time (`data/_seen.py`).
+file of one's own (`sst:PATH`, `hf:NAME`) is read at once, as `wl.dataset` does.
+
+An id that stands twice is refused where it comes for the second time (`data/_seen.py`): of files, named or behind an
+address, the second record is left out with other broken ones where these are; of a named corpus and of data in memory
+it is refused in any case, since there is no line that could be told. What is left out is counted in a `Reading`.
 """
 
 import glob
@@ -26,7 +29,7 @@ from whylight.data._seen import Seen
 from whylight.data._tables import ENDINGS, LINES
 from whylight.data.dataset import Dataset, Record, relabelled_record
 from whylight.data.files import SPLIT_FILES, files_of_split, table_of
-from whylight.data.load import ALIASES, BOUNDS, dataset, has_setting, label_map, reading_rules, which_corpus
+from whylight.data.load import ALIASES, BOUNDS, has_setting, label_map, read_corpus, reading_rules, which_corpus
 
 ADDRESS = "://"
 PATTERN = "*?["
@@ -86,10 +89,11 @@ class Stream:
     def _read(self, reading: Reading, check: Callable[[Record], None]) -> Iterator[Record]:
         if self.whole is not None:
             yield from self._whole(self.whole, check)
-        elif not _is_files(self.spec):
-            yield from dataset(self.spec, split=self.split, drop_broken=self.drop_broken, **self.settings)
+            return
+        given = {name: own for name, own in self.settings.items() if name not in BOUNDS}
+        if not _is_files(self.spec):
+            yield from self._whole(read_corpus(self.spec, self.split, reading, given), check)
         else:
-            given = {name: own for name, own in self.settings.items() if name not in BOUNDS}
             named = Named(*(given.pop(f"{name}_column", None) for name in ("text", "pair", "label", "rationale")))
             names = SPLIT_FILES.get(ALIASES.get(self.split, self.split), (self.split,))
             table = table_of(names[0], named, **_checked(given))

@@ -26,6 +26,8 @@ ANSWER = 10.0
 """Seconds in which a cluster must answer."""
 ERRORS = 2
 """The file of the system that is standard error."""
+NODE_DIED = "its node has died"
+"""What Ray says of an actor that was lost with its machine; of processes that died it speaks of nodes, too."""
 UNKNOWN = b"InvalidAuthToken"
 """What Ray's own core calls it if it does not know who asks."""
 REASON = 200
@@ -90,9 +92,10 @@ class Ray:
         try:
             event = event_of(name, self._ray.get(call))
         except lost.RayActorError as error:
-            self._actors.pop(name, None)
-            why = str(error).casefold()
-            return Died(name, opened=name in self._open, of_node="node" in why and "died" in why)
+            gone = isinstance(error, lost.ActorUnavailableError)  # nobody hears from it; perhaps it works on
+            with suppress(lost.RayError):
+                self._ray.kill(self._actors.pop(name), no_restart=True)
+            return Died(name, opened=name in self._open, of_node=gone or NODE_DIED in str(error))
         except lost.RayError as error:
             return Raised(name, InputError(f"a worker on the Ray cluster gave no answer ({_first_line(error)})."))
         self._open.update({name} if isinstance(event, Ready) else ())

@@ -4,15 +4,16 @@ The driver reads the data, counts what came back, and writes down which texts pr
 that are being worked on, the next one, and no others, so that its memory does not depend on how many texts there are.
 
 Who dies leaves its shard to another worker, which goes on from what was written. A text that three workers died of is
-set aside: it is written down as failed. Deaths of the driver, of a machine, or before the model was loaded count for
-none.
+set aside: it is written down as failed. Of texts that were worked on at once nobody knows which one it was: after three
+deaths they are worked on alone, and what they die of then counts. Deaths of the driver, of a machine, or before the
+model was loaded count for none.
 """
 
 import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -84,6 +85,40 @@ class Count:
 
 
 @dataclass(slots=True)
+class Deaths:
+    """Which texts processes died of.
+
+    Attributes:
+        alone: Deaths of each text that was worked on by itself.
+        together: Deaths of texts that were worked on at once, by each of them.
+    """
+
+    alone: Counter[int] = field(default_factory=Counter)
+    together: Counter[int] = field(default_factory=Counter)
+
+    def add(self, numbers: Sequence[int]) -> None:
+        """Count a death of some texts."""
+        (self.together if len(numbers) > 1 else self.alone).update(numbers)
+
+    @classmethod
+    def read(cls, folder: Path) -> "Deaths":
+        """Read what earlier calls have counted."""
+        path = folder / ATTEMPTS
+        with files.said(path, doing="read"):
+            content = path.read_bytes() if path.exists() else b"{}"
+        try:
+            found = json.loads(content)
+            counts = (found.get(name, {}).items() for name in ("alone", "together"))
+            return cls(*(Counter({int(number): int(count) for number, count in own}) for own in counts))
+        except (ValueError, AttributeError, TypeError):
+            return cls()
+
+    def write(self, folder: Path) -> None:
+        """Write it down, for a driver that comes after this one."""
+        files.write(folder / ATTEMPTS, json.dumps({"alone": self.alone, "together": self.together}).encode())
+
+
+@dataclass(slots=True)
 class Driver:
     """Whoever hands out shards.
 
@@ -98,7 +133,7 @@ class Driver:
     told: Callable[[Count], None] = lambda _: None
     _count: Count = field(default_factory=Count)
     _begun: set[int] = field(default_factory=set)
-    _deaths: Counter[int] = field(default_factory=Counter)
+    _deaths: Deaths = field(default_factory=Deaths)
     _stems: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -109,7 +144,7 @@ class Driver:
             WhylightError: What a worker could not go on after: the folder cannot be written in, or is of other data.
         """
         notes.forget_all(self.folder)
-        self._deaths = _read_deaths(self.folder)
+        self._deaths = Deaths.read(self.folder)
         self._stems = _stems_by_place(self.folder)
         try:
             with _every(LOOK_EVERY, lambda: self.told(self.so_far())), Crew(engine, workers) as crew:
@@ -135,9 +170,10 @@ class Driver:
         with self._lock:
             self._begun.add(task.first)
         many = f"{MOST_DEATHS} processes died while they worked on it"
-        aside = {number: many for number in task.numbers if self._deaths[number] >= MOST_DEATHS}
+        aside = {number: many for number in task.numbers if self._deaths.alone[number] >= MOST_DEATHS}
+        alone = frozenset(number for number in task.numbers if self._deaths.together[number] >= MOST_DEATHS)
         own = [stem for place in task.numbers for stem in self._stems.get(place, ())]
-        return Order(task, tuple(own), self.retry, aside)
+        return Order(task, tuple(own), self.retry, aside, alone)
 
     def ready(self) -> None:
         """Begin to count the time."""
@@ -160,8 +196,8 @@ class Driver:
             noted = notes.read(self.folder, task.first)
             notes.forget(self.folder, task.first)
         if noted is not None and not death.of_node:
-            self._deaths.update(number for number in noted.begun if number in task.numbers)
-            _write_deaths(self.folder, self._deaths)
+            self._deaths.add([number for number in noted.begun if number in task.numbers])
+            self._deaths.write(self.folder)
         # what the dead one had written of the shard is gone on with
         there = _stems_by_place(self.folder)
         self._stems = {**self._stems, **{number: there.get(number, ()) for number in task.numbers}}
@@ -177,20 +213,6 @@ def _stems_by_place(folder: Path) -> dict[int, tuple[str, ...]]:
         first = parts.first_of(stem)
         found[first] = (*found.get(first, ()), stem)
     return found
-
-
-def _read_deaths(folder: Path) -> Counter[int]:
-    path = folder / ATTEMPTS
-    with files.said(path, doing="read"):
-        content = path.read_bytes() if path.exists() else b"{}"
-    try:
-        return Counter({int(number): int(count) for number, count in json.loads(content).items()})
-    except (ValueError, AttributeError, TypeError):
-        return Counter()
-
-
-def _write_deaths(folder: Path, deaths: Counter[int]) -> None:
-    files.write(folder / ATTEMPTS, json.dumps({str(number): count for number, count in deaths.items()}).encode())
 
 
 @contextmanager

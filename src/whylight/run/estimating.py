@@ -12,7 +12,6 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from whylight.data.dataset import Record
 from whylight.run.evaluate import identity_of, plan_of
 from whylight.run.running import Asked, head_of
 from whylight.run.shards import Shard
+from whylight.run.threads import in_one_thread
 from whylight.run.worker import Job, Order, Worker
 from whylight.views.classifier import Classifier
 
@@ -74,7 +74,7 @@ def forecast(opening: Callable[[], Classifier], asked: Asked) -> Forecast:
     """
     sample, texts = drawn(asked.data.records(), DRAWN)
     probes = _spread(sample, PROBED)
-    with tempfile.TemporaryDirectory(prefix="whylight-") as folder, _in_one_thread():
+    with tempfile.TemporaryDirectory(prefix="whylight-") as folder, in_one_thread():
         own = replace(asked, out=Path(folder))
         classifier = opening()
         head = head_of(asked.data, asked.data.records())
@@ -97,19 +97,6 @@ def forecast(opening: Callable[[], Classifier], asked: Asked) -> Forecast:
         workers,
         head.noun,
     )
-
-
-@contextmanager
-def _in_one_thread() -> Iterator[None]:
-    """Compute as a worker does."""
-    import torch  # noqa: PLC0415  which takes long to load
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def drawn(records: Iterator[Record], most: int) -> tuple[list[Record], int]:

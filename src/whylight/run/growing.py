@@ -15,6 +15,7 @@ from whylight.core.registry import METRICS
 from whylight.data.dataset import Dataset, record_digest
 from whylight.run.control import Control
 from whylight.run.plan import columns_named
+from whylight.run.software import noted, software
 from whylight.store import parts, runs, success
 from whylight.store.columns import Columns
 from whylight.store.commits import Commit, counting
@@ -72,23 +73,24 @@ def continued(
     """
     if manifest is None:
         success.forget_success(folder)
-        made = Manifest(identity.name, identity.asked, asked, shard=shard or MOST_TEXTS)
+        made = Manifest(identity.name, identity.asked, asked, shard=shard or MOST_TEXTS, software=(software(),))
         runs.write_manifest(folder, made)
         return made
     whole = identity.joined(manifest.asked or {})
     same = whole.name == manifest.run and manifest.columns is not None
     ended = success.read_success(folder)
+    if same and ended is not None and not grown:  # there is nothing to add
+        return manifest
+    manifest = noted(folder, manifest)
     extents = [*manifest.grown, *([] if ended is None else [ended])]
     if same:
-        if grown and ended is not None:
-            manifest = replace(manifest, grown=extents)
-            runs.write_manifest(folder, manifest)
-        if grown:
-            success.forget_success(folder)
+        manifest = replace(manifest, grown=extents)
+        runs.write_manifest(folder, manifest)
+        success.forget_success(folder)
         return manifest
-    before = manifest.columns or _columns_of(manifest.asked or {})
-    earlier = {**manifest.earlier, manifest.run: before.cells}
-    made = replace(manifest, run=whole.name, asked=whole.asked, columns=asked.after(before), earlier=earlier)
+    columns = manifest.columns or _columns_of(manifest.asked or {})
+    earlier = {**manifest.earlier, manifest.run: columns.cells}
+    made = replace(manifest, run=whole.name, asked=whole.asked, columns=asked.after(columns), earlier=earlier)
     made = replace(made, grown=extents)
     runs.write_manifest(folder, made)
     success.forget_success(folder)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from whylight.core.errors import InputError, SettingError
-from whylight.core.identity import CALL, Identity
+from whylight.core.identity import CALL, LOADED, Identity
 from whylight.core.inputs import INPUTS, JsonValue, Noun
 from whylight.data.dataset import Dataset, Record, in_order
 from whylight.data.stream import Stream, needs_no_labels, stream
@@ -25,8 +25,9 @@ from whylight.run.driving import Count, Driver
 from whylight.run.evaluate import Question, identity_of, plan_of
 from whylight.run.growing import check_same, continued
 from whylight.run.shards import Shard, shards_of
+from whylight.run.software import noted
 from whylight.run.tally import shown
-from whylight.run.worker import Job, Worker, opened
+from whylight.run.worker import Job, Worker, opened, other_data
 from whylight.store import files, parts, runs, success
 from whylight.views.classifier import Classifier
 
@@ -124,7 +125,8 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
     )
     where = Where(engine=engine, workers=workers, address=address)
     source = data if isinstance(data, Stream) else stream(data, **needs_no_labels(data))
-    asked = Asked(question, source, Path(out), where, retry_failed=retry_failed, shard=shard, progress=progress)
+    own: dict[str, Any] = {"retry_failed": retry_failed, "shard": shard, "progress": progress, "loaded": load or {}}
+    asked = Asked(question, source, Path(out), where, **own)
     if isinstance(model, Classifier):
         if where != Where():
             raise SettingError(
@@ -138,7 +140,7 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of a run, the model aside."""
+    """What is asked of a run; of the model it says how it is loaded, for whoever loads it again."""
 
     question: Question
     data: Stream
@@ -147,6 +149,7 @@ class Asked:
     retry_failed: bool = False
     shard: int | None = None
     progress: bool = True
+    loaded: Mapping[str, Any] = field(default_factory=dict)
 
 
 def run_question(opening: Callable[[], Classifier], asked: Asked, *, classifier: Classifier | None = None) -> Ran:
@@ -164,7 +167,8 @@ def run_question(opening: Callable[[], Classifier], asked: Asked, *, classifier:
     known = opening() if classifier is None else classifier
     plan = plan_of(known, head, asked.question)
     identity = identity_of(known, plan, asked.data.described())
-    identity = replace(identity, names={**identity.names, CALL: call_of(asked.question)})
+    said = {CALL: call_of(asked.question), LOADED: loading_of(asked.loaded)}
+    identity = replace(identity, names={**identity.names, **said})
     job = Job(opening, asked.question, head, asked.out, identity)
     del known
     with files.claimed(asked.out), _kept(asked.out):
@@ -197,6 +201,12 @@ def call_of(question: Question) -> dict[str, JsonValue]:
     }
 
 
+def loading_of(loaded: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """Return how a model was loaded, as far as a folder can say it; where it runs is no part of that."""
+    plain = {name: list(one) if isinstance(one, tuple) else one for name, one in loaded.items() if name != "device"}
+    return {name: one for name, one in plain.items() if isinstance(one, str | int | float | list)}
+
+
 def question_of(call: Mapping[str, Any]) -> Question:
     """Return the question that was put."""
     plain = {name: call[name] for name in ("methods", "metrics", "remover", "settings", "baseline")}
@@ -215,14 +225,12 @@ def head_of(data: Stream, records: Iterator[Record], *, most: int = HEAD) -> Dat
 def _taken_up(asked: Asked, identity: Identity, columns: Any) -> int | None:  # noqa: ANN401
     """Go on with a folder, or begin one; return the texts of its shards."""
     folder = asked.out
-    if not (folder / runs.MANIFEST).exists() and any(
-        (folder / name).exists() for name in (*parts.SCHEMAS, parts.COMMITS)
-    ):
-        raise InputError(f"'{folder}' holds parts of a run, and no manifest that says which; name another folder.")
     manifest = runs.manifest_in(folder)
     if manifest is not None and manifest.shard is None:
         raise InputError(f"'{folder}' holds a run in the form of an earlier version; name another folder.")
-    check_same(folder, identity, manifest, set())
+    # who lost the manifest goes on with what was made for the same question, and with nothing else
+    names = set() if manifest is not None else {one.run for one in parts.each_that_counts(folder, {})}
+    check_same(folder, identity, manifest, names)
     if manifest is not None and asked.shard not in (None, manifest.shard):
         raise SettingError(f"the shards of '{folder}' have {manifest.shard} texts; leave out --shard.")
     made = continued(folder, identity, columns, manifest, grown=asked.retry_failed, shard=asked.shard)
@@ -230,23 +238,32 @@ def _taken_up(asked: Asked, identity: Identity, columns: Any) -> int | None:  # 
 
 
 def _watched(folder: Path, shards: Iterator[Shard]) -> Iterator[Shard]:
-    """Hand on shards; the first that a complete folder does not have takes back that it is complete."""
-    ended = success.read_success(folder)
+    """Hand on shards; the first that a complete folder does not have takes back that it is complete.
+
+    Raises:
+        InputError: The folder has shards behind the end of the data.
+    """
+    ended, end = success.read_success(folder), 0
     for shard in shards:
+        end = shard.numbers.stop
         if ended is not None and shard.numbers.stop > ended.get("texts", 0):
             manifest = runs.manifest_in(folder)
             if manifest is not None:
-                runs.write_manifest(folder, replace(manifest, grown=[*manifest.grown, ended]))
+                manifest = replace(noted(folder, manifest), grown=[*manifest.grown, ended])
+                runs.write_manifest(folder, manifest)
             success.forget_success(folder)
             ended = None
         yield shard
+    if any(parts.first_of(stem) >= end for stem in parts.stems_in(folder)):
+        raise other_data(folder, "more texts")
 
 
 def _ended(folder: Path, count: Count, *, left_out: str, noun: Noun) -> Ran:
     """Remove what no commit vouches for, and write that all is done."""
     manifest = runs.manifest_in(folder)
     parts.tidy(folder, parts.each_that_counts(folder, {} if manifest is None else manifest.earlier))
-    said = success.read_success(folder) or success.write_success(folder)
+    # whoever lost a part and made it anew on another machine has other bytes than those that were vouched for
+    said = (None if count.new else success.read_success(folder)) or success.write_success(folder)
     return Ran(
         folder,
         count.texts,

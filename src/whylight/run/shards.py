@@ -85,6 +85,7 @@ def fill(  # noqa: PLR0913  every argument but four is optional and named
     begin: Callable[[Sequence[int]], None] = lambda _: None,
     keep_going: bool = False,
     aside: Collection[int] = (),
+    alone: Collection[int] = (),
 ) -> None:
     """Work on what a book lacks of a shard, and write it.
 
@@ -99,11 +100,11 @@ def fill(  # noqa: PLR0913  every argument but four is optional and named
         begin: Is called with the places of the texts whenever work on some of them begins.
         keep_going: Whether a text that fails is written down as failed, and not raised.
         aside: Texts that are not worked on, with others or alone.
+        alone: Texts that are worked on without others.
     """
     missing = book.missing(shard.numbers, plan.columns.cells, tuning=shard.tuning)
     recalled = book.recalling(missing, tuning=shard.tuning)
-    for block in shard.blocks(plan):
-        own = [number for number in block if number not in aside]
+    for own in _groups(shard.blocks(plan), aside, alone):
         if any(number in missing for number in own):
             begin(own)
             tasks = [Task(shard[number], missing.get(number, NOTHING), recalled(number)) for number in own]
@@ -111,6 +112,13 @@ def fill(  # noqa: PLR0913  every argument but four is optional and named
                 if number in missing:
                     book.add(number, shard[number], one, holds=missing[number], tuning=shard.tuning)
     book.settle(shard.numbers, tuning=shard.tuning)
+
+
+def _groups(blocks: Iterable[Sequence[int]], aside: Collection[int], alone: Collection[int]) -> Iterator[list[int]]:
+    """Yield the texts that are worked on at once."""
+    for block in blocks:
+        yield [number for number in block if number not in aside and number not in alone]
+        yield from ([number] for number in block if number not in aside and number in alone)
 
 
 def _worked(classifier: Classifier, tasks: Sequence[Task], plan: Plan, run: str, *, keep_going: bool) -> Iterator[Done]:

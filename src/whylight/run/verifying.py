@@ -1,30 +1,32 @@
 """Verifying a run: some of its texts are explained and measured again, and held against what stands in the folder.
 
-What is compared is every row of a text, times aside. On the machine of the run the numbers are the same to the last
-bit; on another one they may differ by rounding, and the largest difference is told.
+What is compared is every row of a text, times aside. It is worked on in one thread, as by the workers of
+`whylight run`: on the machine of the run the numbers are the same to the last bit. On another one, or of a run with
+another number of threads, they may differ by rounding, and the largest difference is told.
 
 Cost: what so many texts cost, and one pass through the data.
 """
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from whylight.core.errors import InputError, ModelError
-from whylight.core.identity import CALL
+from whylight.core.identity import CALL, LOADED
 from whylight.core.inputs import INPUTS, Noun, noun_of
 from whylight.data.dataset import Record, record_digest
-from whylight.data.stream import Stream
+from whylight.data.stream import Stream, needs_no_labels, stream
 from whylight.run.bench import Task
 from whylight.run.evaluate import plan_of
 from whylight.run.one import work_together
 from whylight.run.plan import Plan
 from whylight.run.running import head_of, question_of
 from whylight.run.shards import Shard, shards_of
+from whylight.run.threads import in_one_thread
 from whylight.store import parts, runs
 from whylight.store.commits import Commit
 from whylight.store.tables import Row
@@ -92,12 +94,13 @@ def verify(
     found = _Found(head.noun)
     manifest = runs.manifest_in(place)
     drawn = _drawn(place, rows, seed)
-    for shard in shards_of(source.records(), most=None if manifest is None else manifest.shard):
-        own = [number for number in shard.numbers if number in drawn]
-        if own:
-            _look(place, classifier, plan, shard, own, found)
-        if not drawn or shard.numbers.stop > max(drawn):
-            break
+    with in_one_thread():
+        for shard in shards_of(source.records(), most=None if manifest is None else manifest.shard):
+            own = [number for number in shard.numbers if number in drawn]
+            if own:
+                _look(place, classifier, plan, shard, own, found)
+            if shard.numbers.stop > max(drawn):
+                break
     return found.verified()
 
 
@@ -108,9 +111,17 @@ def _asked(folder: Path) -> Mapping[str, Any]:
     return manifest.asked
 
 
-def source_of(folder: Path | str) -> Stream:
-    """Return the data of a run, as its folder says it."""
-    return _source(_asked(Path(folder))["data"])
+def source_of(folder: Path | str, spec: str) -> Stream:
+    """Return the data of a run, which is now somewhere else, to be read as its folder says it."""
+    said = _asked(Path(folder))["data"]
+    if "settings" not in said:
+        return stream(spec, split=said["split"], **needs_no_labels(spec))
+    return replace(_source(said), spec=spec)
+
+
+def loaded_of(folder: Path | str) -> dict[str, Any]:
+    """Return the arguments of `wl.load` with which the model of a run was loaded, where it runs aside."""
+    return dict(_asked(Path(folder)).get(LOADED, {}))
 
 
 def _source(said: Mapping[str, Any]) -> Stream:

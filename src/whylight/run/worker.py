@@ -53,12 +53,14 @@ class Order:
         stems: Commits that begin in it.
         retry: Whether texts that failed are worked on again.
         aside: Texts that are not worked on, because processes die of them, with the reason.
+        alone: Texts that are worked on by themselves, to find the one that processes die of.
     """
 
     shard: Shard
     stems: tuple[str, ...] = ()
     retry: bool = False
     aside: Mapping[int, str] = field(default_factory=dict)
+    alone: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +141,8 @@ class Worker:
             book.settle(order.shard.numbers)
             return
         self._set_aside(book, order, missing)
-        aside = order.aside.keys()
-        fill(book, self._classifier, order.shard, self._plan, begin=begin, keep_going=True, aside=aside)
+        apart = {"aside": order.aside.keys(), "alone": order.alone}
+        fill(book, self._classifier, order.shard, self._plan, begin=begin, keep_going=True, **apart)
 
     def _book(self, order: Order) -> Book:
         """Open what there is of a shard, after a look at every byte of it."""
@@ -171,10 +173,15 @@ def _check_data(folder: Path, shard: Shard, known: Sequence[Commit]) -> None:
         for number, record in zip(one.numbers, one.records, strict=True):
             if number not in shard.numbers or record != record_digest(shard[number]):
                 other = "more texts" if number not in shard.numbers else f"another text at place {number}"
-                raise InputError(
-                    f"'{folder}' holds a run of other data: it has {other}; name another folder, or give the same "
-                    "data, to which more may have been added at its end."
-                )
+                raise other_data(folder, other)
+
+
+def other_data(folder: Path, other: str) -> InputError:
+    """Build the one sentence about a folder that has results of other texts."""
+    return InputError(
+        f"'{folder}' holds a run of other data: it has {other}; name another folder, or give the same data, to which "
+        "more may have been added at its end."
+    )
 
 
 def opened(job: Job) -> Callable[[Order], Receipt]:

@@ -1,6 +1,8 @@
 """Files and folders of results: whose turn it is to write, writing in one step, and what to say where that fails."""
 
+import errno
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -64,12 +66,14 @@ def check_place(path: Path) -> Path:
 
 def _replace(place: Path, content: bytes) -> None:
     """Write beside the place, then rename: only within a folder is that one step."""
-    beside = place.with_name(f".{place.name[:40]}-{os.getpid()}{PART}")  # short, so that a long name fits
+    # short, so that a long name fits; no other process has it, on whichever machine
+    beside = place.with_name(f".{place.name[:40]}-{os.getpid()}-{secrets.token_hex(4)}{PART}")
     try:
         _write_through(beside, content)
         if place.exists():
             beside.chmod(stat.S_IMODE(place.stat().st_mode))
         os.replace(beside, place)  # noqa: PTH105  what tests let fail
+        settle(place.parent)
     except BaseException:
         with suppress(OSError):
             beside.unlink()
@@ -87,6 +91,35 @@ def _write_through(path: Path, content: bytes) -> None:
             os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def settle(folder: Path) -> None:
+    """Have the system put on its disk what a folder holds under which names: a power cut may lose a rename, too.
+
+    Systems and disks that cannot do so for a folder are left alone.
+    """
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(handle)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, if there is none, within one that is there.
+
+    Raises:
+        InputError: It cannot be made.
+    """
+    with said(folder):
+        if not folder.is_dir():
+            folder.mkdir(exist_ok=True)
+            settle(folder.parent)
 
 
 @contextmanager

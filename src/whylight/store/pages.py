@@ -153,6 +153,5 @@ def _remove(folder: Path, commits: Sequence[Commit]) -> None:
 
 
 def _write_part(place: Path, stem: str, table: pa.Table) -> str:
-    with files.said(place):
-        place.mkdir(exist_ok=True)
+    files.make_folder(place)
     return tables.write_summed(path_of(place, stem), table)

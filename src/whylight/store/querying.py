@@ -1,6 +1,8 @@
 """SQL over the folder of a run, by DuckDB: the tables of texts that are done, as views.
 
-`explanations`, `scores`, `curves`, `texts` and `timings` are read from the parts that count, and from no others.
+`explanations`, `scores`, `curves`, `texts` and `timings` are read from the parts that count, and from no others. A
+statement may do nothing but read, and nothing but the folder: SQL that came from elsewhere can neither write a file nor
+look into one.
 """
 
 from importlib import import_module
@@ -24,7 +26,7 @@ def query(folder: Path | str, sql: str) -> tuple[list[str], list[tuple[Any, ...]
 
     Raises:
         InputError: DuckDB is not there, or the folder holds no run.
-        SettingError: The statement is wrong.
+        SettingError: The statement is wrong, or does more than read the run.
     """
     try:
         duckdb = import_module("duckdb")
@@ -32,7 +34,7 @@ def query(folder: Path | str, sql: str) -> tuple[list[str], list[tuple[Any, ...]
         raise InputError(
             "`whylight query` needs DuckDB, which is not installed: pip install 'whylight[query]'."
         ) from None
-    place = Path(folder)
+    place = Path(folder).resolve()
     manifest = runs.manifest_in(place)
     if manifest is None:
         raise InputError(f"'{folder}' holds no run; `whylight run --out` makes one.")
@@ -42,6 +44,11 @@ def query(folder: Path | str, sql: str) -> tuple[list[str], list[tuple[Any, ...]
         try:
             for name, own in _files(place, manifest).items():
                 connection.execute(_view(name, own))
+            connection.execute("set allowed_directories = [?]", [f"{place}/"])
+            connection.execute("set enable_external_access = false")
+            connection.execute("set lock_configuration = true")
+            if [one.type for one in connection.extract_statements(sql)] != [duckdb.StatementType.SELECT]:
+                raise SettingError("a query is one statement that reads: select ... from explanations.")
             found = connection.execute(sql)
             names = [one[0] for one in found.description or ()]
             return names, found.fetchall()

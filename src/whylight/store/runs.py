@@ -2,8 +2,9 @@
 
 `manifest.json` says whose run it is: the number of the form, the name of the run, what was asked, the columns of that
 in their order, the names and columns of what was asked before, where a run was asked for more, how many texts a shard
-has, and how far the run had come when it was complete before. It is written before any work, and anew before more is
-added. The rest are parts (`store/parts.py`), and `_SUCCESS`, which is there if all that was asked is done.
+has, how far the run had come when it was complete before, and the software that made it. It is written before any work,
+and anew before more is added. The rest are parts (`store/parts.py`), and `_SUCCESS`, which is there if all that was
+asked is done.
 
 Readers get the columns that every text has of which there is anything: what was added to some texts, and then stopped,
 is left out, so that all figures are of the same texts; `Stored.left_out` names it.
@@ -66,6 +67,7 @@ class Manifest:
         shard: The most texts of a shard; None where it is of a version that had none.
         data: A hash of all data, where it is of a version that kept none of each record.
         grown: What `_SUCCESS` said whenever the run was complete, and was then asked for more texts or columns.
+        software: Versions of what computed its numbers, as often as they changed; those that noted none are not there.
     """
 
     run: str
@@ -75,6 +77,7 @@ class Manifest:
     shard: int | None = None
     data: str | None = None
     grown: Sequence[Mapping[str, JsonValue]] = ()
+    software: Sequence[dict[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
         content |= {"columns": manifest.columns.to_json()}
     if manifest.earlier:
         content |= {"earlier": {name: columns.written(cells) for name, cells in manifest.earlier.items()}}
-    content |= {name: own for name in ("shard", "data", "grown") if (own := getattr(manifest, name))}
+    content |= {name: own for name in ("shard", "data", "grown", "software") if (own := getattr(manifest, name))}
     files.write(folder / MANIFEST, json.dumps(content, indent=1, sort_keys=True).encode())
 
 
@@ -193,11 +196,12 @@ def manifest_in(folder: Path) -> Manifest | None:
         earlier = {name: columns.read(cells) for name, cells in found.get("earlier", {}).items()}
         shard = None if found.get("shard") is None else int(found["shard"])
         grown = [dict(one) for one in found.get("grown", ())]
+        software = [dict(one) for one in found.get("software", ())]
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise broken from None
     asked = asked if isinstance(asked, dict) else None
     data = found.get("data") if found["form"] >= FORM else _data_of(asked)
-    return Manifest(found["run"], asked, own, earlier, shard, data, grown)
+    return Manifest(found["run"], asked, own, earlier, shard, data, grown, software)
 
 
 def _data_of(asked: Mapping[str, Any] | None) -> str | None:
