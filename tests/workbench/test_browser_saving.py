@@ -153,7 +153,8 @@ def test_a_selection_that_leaves_the_text_ends_with_it(chromium: Any, tmp_path: 
         assert ada.saved(version=2)["marked"] == {"fever": [[0, 9, 17]]}
         page.evaluate("getSelection().selectAllChildren(document.querySelector('.legend'))")
         page.keyboard.press("m")
-        page.wait_for_selector("text=Select some text first")
+        page.wait_for_timeout(300)
+        ada.saved(version=2)  # nothing of the text is selected
 
 
 def test_enter_and_arrows_keep_their_meaning(chromium: Any, tmp_path: Path) -> None:
