@@ -35,7 +35,7 @@ def serve(url: str, texts: list[str], *, hostile: bool) -> None:
         port = place.getsockname()[1]
         app = make_app(bench, hosts=[f"localhost:{port}", f"127.0.0.1:{port}"])
         print(os.getpid(), port, flush=True)  # noqa: T201  for the test
-        listen(app, place)
+        listen(app, place, stop=bench.job.stop)
 
 
 if __name__ == "__main__":

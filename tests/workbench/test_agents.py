@@ -63,12 +63,15 @@ def test_what_cannot_be_answered_is_an_error_in_words(given: dict[str, Any]) -> 
     assert found.content[0].text
 
 
-@pytest.mark.parametrize(
-    "method", ["occlusion[remover=infill[model=/etc]]", "aml[folder=/etc]", "lime[samples=999999]"]
-)
-def test_an_agent_names_no_file_and_no_other_machine(method: str) -> None:
-    for tool in ("explain", "trust"):
-        assert call(tool, text="a fever", method=method).is_error
+def test_an_agent_names_no_file_and_no_other_machine() -> None:
+    methods = ("occlusion[remover=infill[model=/etc]]", "aml[folder=/etc]", "lime[samples=999999]")
+
+    async def asked() -> list[Any]:
+        async with Client(make_server(MODEL)) as client:
+            every = [(tool, {"text": "a fever", "method": one}) for tool in ("explain", "trust") for one in methods]
+            return [await client.call_tool(tool, given) for tool, given in every]
+
+    assert all(one.is_error for one in anyio.run(asked))
 
 
 def test_several_questions_at_once_are_answered_one_after_the_other() -> None:

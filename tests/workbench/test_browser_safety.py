@@ -30,17 +30,17 @@ WRITING = """() => { window.answered = 0; (async () => {
 
 def test_no_answered_action_is_lost_when_the_server_is_killed(chromium: Any, tmp_path: Path) -> None:
     generator = random.Random(0)  # noqa: S311
-    answered = 0
+    answered, ada = 0, None
     for turn in range(KILLS):
         with served(tmp_path) as (address, server):
-            ada = Reviewer(chromium, address)
-            page = ada.open(1)
+            ada = ada or Reviewer(chromium, address)
+            page, ada.address = ada.page, address
+            page.goto(f"{address}/agreement")  # whose session goes on: the key is that of the database
             assert ada.state()["version"] >= answered
             page.evaluate(WRITING)  # actions follow each other with and without a pause: a kill falls between or into
             time.sleep(0.3 + generator.random() * 0.7)
             server.kill()
             answered = max(answered, page.evaluate("window.answered"))
-            ada.context.close()
         kept = Journal(open_database(workbench_app.sqlite(tmp_path))).events(1, "review:Ada")
         assert len(kept) >= answered > turn
         assert [one.note for one in kept] == [str(i) for i in range(len(kept))]

@@ -138,6 +138,25 @@ def test_words_of_both_texts_of_a_pair_are_selected_by_keys(chromium: Any, tmp_p
     ]
 
 
+def test_a_selection_that_leaves_the_text_ends_with_it(chromium: Any, tmp_path: Path) -> None:
+    with served(tmp_path, ["a fever, and more"]) as (address, _):
+        ada = Reviewer(chromium, address)
+        page = ada.open(1)
+        page.click("#text .part", click_count=3)
+        page.keyboard.press("m")
+        assert ada.saved(version=1)["marked"] == {"fever": [[0, 0, 17]]}
+        page.evaluate(
+            """() => getSelection().setBaseAndExtent(
+              document.querySelector('#text .part').firstChild, 9, document.querySelector('.legend').lastChild, 0)"""
+        )
+        page.keyboard.press("m")
+        assert ada.saved(version=2)["marked"] == {"fever": [[0, 9, 17]]}
+        page.evaluate("getSelection().selectAllChildren(document.querySelector('.legend'))")
+        page.keyboard.press("m")
+        page.wait_for_timeout(300)
+        ada.saved(version=2)  # nothing of the text is selected
+
+
 def test_enter_and_arrows_keep_their_meaning(chromium: Any, tmp_path: Path) -> None:
     with served(tmp_path) as (address, _):
         page = Reviewer(chromium, address).open(1)

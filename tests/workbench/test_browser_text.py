@@ -1,22 +1,26 @@
 """Text in a real browser: characters are those of the server, whatever the script; long notes are painted at once."""
 
+import json
 import random
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import insert
 
 import workbench_app
 from browsing import Reviewer, served, units
 from whylight.core.text import Span
 from whylight.workbench.database import open_database
 from whylight.workbench.journal import Journal
-from whylight.workbench.reviewing import Event
+from whylight.workbench.tables import EVENTS
 
 pytestmark = pytest.mark.browser
 COMPOSED = ("e\u0301", "😀", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "\u200d", "👩\u200d👧", "שלום", "ﷺ", "中文")
 PIECES = (*COMPOSED, "a", "é", "bad", "\r\n", "\n", "\r", "\u2028", " ", "\t")
 SELECTIONS, AT_ONCE = 1000, 100
+COPIES = 10
+"""Documents that the selections are marked in, so that no review grows long."""
 SENTENCE = "the patient takes a walk and has a mild cough, "
 WORDS, RANGES = 10_000, 1_500
 MOST = 100
@@ -26,14 +30,14 @@ MOST = 100
 def test_a_thousand_selections_are_the_same_text_on_the_server(chromium: Any, tmp_path: Path) -> None:
     generator = random.Random(0)  # noqa: S311  of a test
     text = "".join(generator.choice(PIECES) for _ in range(600)) + " bad"
-    with served(tmp_path, [text]) as (address, _):
+    with served(tmp_path, [text] * COPIES) as (address, _):
         page = Reviewer(chromium, address).open(1)
         length = page.evaluate("document.querySelector('#text .part').firstChild.length")
         assert length == units(text)  # line ends and all
         found: list[Any] = []
-        for _ in range(SELECTIONS // AT_ONCE):
+        for turn in range(SELECTIONS // AT_ONCE):
             edges = [(at, min(length, at + generator.randrange(1, 40))) for at in _drawn(generator, length)]
-            found += page.evaluate(SELECTING, edges)
+            found += page.evaluate(SELECTING, [1 + turn % COPIES, edges])
     assert len(found) == SELECTIONS
     marked = [one for one in found if one["span"] is not None]
     assert len(marked) > SELECTIONS * 0.9
@@ -45,7 +49,8 @@ def test_a_thousand_selections_are_the_same_text_on_the_server(chromium: Any, tm
         assert one["code"] == 201  # the server has held the text against its own
         assert text[span["start"] : span["end"]] == span["text"]
         assert one["raw"].strip().encode("utf-16-le", "surrogatepass") in span["text"].encode("utf-16-le")
-    kept = Journal(open_database(workbench_app.sqlite(tmp_path))).events(1, "review:Ada")
+    journal = Journal(open_database(workbench_app.sqlite(tmp_path)))
+    kept = [one for number in range(1, COPIES + 1) for one in journal.events(number, "review:Ada")]
     assert [one.span for one in kept] == [Span(0, one["span"]["start"], one["span"]["end"]) for one in marked]
 
 
@@ -53,7 +58,7 @@ def _drawn(generator: random.Random, length: int) -> list[int]:
     return [generator.randrange(length) for _ in range(AT_ONCE)]
 
 
-SELECTING = """async (edges) => {
+SELECTING = """async ([number, edges]) => {
   const { TextView } = await import('/static/text.js');
   const place = document.getElementById('text');
   const text = place.querySelector('.part').firstChild.data;
@@ -61,7 +66,8 @@ SELECTING = """async (edges) => {
   const view = new TextView(place, [text]);
   const token = document.querySelector('meta[name="whylight-token"]').content;
   const headers = { 'content-type': 'application/json', 'x-whylight-token': token };
-  let version = (await (await fetch('/api/documents/1')).json()).review.version;
+  const path = `/api/documents/${number}`;
+  let { version } = (await (await fetch(path)).json()).review;
   const found = [];
   for (const [start, end] of edges) {
     const { node } = view.parts[0];
@@ -69,7 +75,7 @@ SELECTING = """async (edges) => {
     const [span, raw] = [view.selected(), text.slice(start, end)];
     if (span === null) { found.push({ span, raw }); continue; }
     const body = JSON.stringify({ version, kind: 'unmark', label: 'bad', span });
-    const answer = await fetch('/api/documents/1/events', { method: 'POST', body, headers });
+    const answer = await fetch(`${path}/events`, { method: 'POST', body, headers });
     version = (await answer.json()).version;
     found.push({ span, raw, code: answer.status });
   }
@@ -98,11 +104,13 @@ def test_a_long_note_with_many_marks_is_painted_at_once(chromium: Any, tmp_path:
 
 
 def _mark(journal: Journal, length: int) -> None:
-    """Mark stretches all over the text, each beside the next."""
-    step = length // RANGES
-    for at in range(RANGES):
-        span = Span(0, at * step, (at + 1) * step)
-        journal.add(1, "review:Ada", Event("mark", "fever", span), reviewer="Ada", seen=at)
+    """Mark stretches all over the text, each beside the next, in one go."""
+    step, own = length // RANGES, {"document": 1, "stream": "review:Ada", "reviewer": "Ada", "at": "2000-01-01T00:00"}
+    with journal.engine.begin() as connection:
+        for at in range(RANGES):
+            told = {"span": [0, at * step, (at + 1) * step], "into": None, "note": None}
+            row = {**own, "version": at + 1, "kind": "mark", "label": b"fever", "payload": json.dumps(told)}
+            connection.execute(insert(EVENTS).values(row))
 
 
 PRESSING = """async (keys) => {

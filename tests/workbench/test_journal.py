@@ -147,7 +147,17 @@ def test_every_database_has_a_key_of_its_own(tmp_path: Path) -> None:
         assert connection.execute(select(EVENTS)).all() == []
 
 
-@pytest.mark.parametrize("url", ["review.db", "mysql://x/y", "sqlite:////no/such/folder/x.db", ""])
+def test_a_database_of_a_later_version_is_left_alone(database: str) -> None:
+    with open_database(database).begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(WhylightError, match="later version"):
+        open_database(database)
+
+
+MEMORY = ("sqlite://", "sqlite:///:memory:", "sqlite:///file:x?mode=memory&uri=true")
+
+
+@pytest.mark.parametrize("url", ["review.db", "mysql://x/y", "sqlite:////no/such/folder/x.db", "", *MEMORY])
 def test_a_database_that_cannot_be_opened_is_refused_in_a_sentence(url: str) -> None:
     with pytest.raises(WhylightError):
         open_database(url)

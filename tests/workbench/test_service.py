@@ -86,7 +86,7 @@ def test_two_reviewers_never_overwrite_each_other_and_a_stale_page_is_told(clien
     assert ada.get("/api/documents/1").json()["review"]["version"] == 1
 
 
-def test_disagreements_are_adjudicated_and_only_then_exported(client: Any) -> None:
+def test_disagreements_are_adjudicated_and_only_then_exported(client: Any, own: Bench) -> None:
     ada, bob = Browser(client, "Ada"), Browser(client, "Bob")
     ada.act(1, "accept", label="bad")
     bob.act(1, "reject", label="bad")
@@ -101,6 +101,10 @@ def test_disagreements_are_adjudicated_and_only_then_exported(client: Any) -> No
     answer = ada.post("/api/documents/1/adjudication", {"version": 0, "kind": "accept", "label": "bad"})
     assert answer.status_code == 201
     assert json.loads(ada.get("/api/export").text)["labels"] == ["bad"]
+    eve = Browser(client, "Eve")
+    assert eve.post("/api/documents/1/adjudication", {"version": 1, "kind": "clear", "label": "bad"}).status_code == 201
+    first, *_ = queue_page(own.engine, Asked(sort="order", show="all"), "Ada", model="").entries
+    assert first.reviewers == 2  # who decides between reviews is no reviewer
     (both,) = ada.get("/api/agreement").json()
     assert (both["first"], both["second"], both["pairs"], both["same"]) == ("Ada", "Bob", 1, 0.0)
 
@@ -130,6 +134,11 @@ def test_the_queue_is_sorted_filtered_and_counted(client: Any, own: Bench) -> No
             Asked(**wrong)
 
 
+def test_the_same_text_cut_into_other_words_is_another_text(own: Bench) -> None:
+    whole, cut = (Text("bad bad", words=words) for words in ((Span(0, 0, 7),), (Span(0, 0, 3), Span(0, 4, 7))))
+    assert [own.desk.without(one, 0, [Span(0, 0, 3)]).after for one in (whole, cut)] == pytest.approx([0.1, 0.5])
+
+
 def test_documents_are_found_by_their_names(database: str) -> None:
     names = ("note-é7", "100%_a", "back\\slash", "\0x", "half \ud800")
     own = make_bench(open_database(database), workbench_app.bench(database).desk.classifier, None, password=None)
@@ -144,6 +153,7 @@ def test_documents_are_found_by_their_names(database: str) -> None:
     assert found("HALF") == [names[4]]
     assert found("%") == [names[1]]
     assert found("nothing") == []
+    found("a\0b\ud800")  # and nothing breaks
 
 
 def test_why_a_document_comes_first(own: Bench) -> None:

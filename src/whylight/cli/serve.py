@@ -122,7 +122,7 @@ def serve(  # noqa: PLR0913  one parameter an option
         say(f"open http://{hosts[0] if name else f'localhost:{number}'} (Ctrl-C stops the server)")
         if password is not None:
             say(f"password: {password}")
-        listen(make_app(bench, hosts=hosts), place)
+        listen(make_app(bench, hosts=hosts), place, stop=bench.job.stop)
 
 
 def _asked(head: str | None, prompt: str | None) -> list[str]:

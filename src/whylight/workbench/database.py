@@ -10,6 +10,7 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
+from alembic.util import CommandError
 from sqlalchemy import Engine, create_engine, event, insert, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
@@ -36,9 +37,12 @@ def open_database(url: str) -> Engine:
         InputError: It cannot be opened.
     """
     try:
-        name = make_url(url).get_backend_name()
+        given = make_url(url)
     except ArgumentError:
         raise SettingError(f"'{one_line(url)}' is no URL of a database; write sqlite:///review.db.") from None
+    name = given.get_backend_name()
+    if name == "sqlite" and (given.database in (None, "", ":memory:") or "mode=memory" in url):
+        raise SettingError("reviews in memory would be lost; name a file, as in sqlite:///review.db.")
     if name not in DIALECTS:
         raise SettingError(f"reviews are kept in SQLite or PostgreSQL, not in {one_line(name)}.")
     try:
@@ -50,6 +54,8 @@ def open_database(url: str) -> Engine:
         raise SettingError(
             f"PostgreSQL needs the package '{error.name}': pip install \"whylight[postgres]\"."
         ) from None
+    except CommandError as error:
+        raise InputError(f"the database is of a later version of whylight ({one_line(str(error))}).") from None
     except SQLAlchemyError as error:
         raise InputError(f"cannot open the database: {one_line(str(getattr(error, 'orig', error)))[:300]}.") from None
     return engine

@@ -79,7 +79,7 @@ class Desk:
             require(one.spec, classifier)
         self.classifier, self.methods, self.findings = classifier, tuple(methods), findings
         self._lock = threading.Lock()
-        self._open: OrderedDict[str, Case] = OrderedDict()
+        self._open: OrderedDict[Text, Case] = OrderedDict()
 
     @property
     def labels(self) -> Labels:
@@ -183,12 +183,12 @@ class Desk:
 
     def _case(self, text: Text) -> Case:
         """Return a text in front of the model."""
-        if text.key not in self._open:
-            self._open[text.key] = open_case(self.classifier, text)
+        if text not in self._open:
+            self._open[text] = open_case(self.classifier, text)
             while len(self._open) > OPEN:
                 self._open.popitem(last=False)
-        self._open.move_to_end(text.key)
-        return self._open[text.key]
+        self._open.move_to_end(text)
+        return self._open[text]
 
 
 def model_digest(classifier: Classifier) -> str:

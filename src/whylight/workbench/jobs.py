@@ -1,7 +1,8 @@
 """Long work in the background: where every document stands is found out one after the other, by one thread.
 
 Progress is a number that pages may follow while the job runs. A document that cannot be explained is counted, and the
-first reason is told; it never stops the others. Closing stops after the document that is on its way.
+first reason is told; it never stops the others. Stopping ends it between two steps of the model, and keeps nothing of
+the document that was on its way: it is looked at again when the server starts.
 """
 
 import threading
@@ -10,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from whylight.core.errors import WhylightError
+from whylight.core.progress import listening
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,10 @@ class Progress:
     failed: int = 0
     reason: str = ""
     running: bool = False
+
+
+class Stopped(Exception):  # noqa: N818  it is no failure
+    """Nobody waits for the work any more."""
 
 
 class Job:
@@ -61,13 +67,34 @@ class Job:
             self._thread.start()
         return True
 
+    @property
+    def stopping(self) -> bool:
+        """Whether it is told to end."""
+        return self._stopping
+
+    def stop(self) -> None:
+        """Tell it to end; there will be no other one."""
+        self._stopping = True
+
     def close(self) -> None:
-        """Stop after the item that is on its way."""
+        """Stop, and wait until it has ended."""
         with self._changed:
             self._stopping = True
             thread = self._thread
         if thread is not None:
             thread.join()
+
+    def expect(self, steps: int) -> None:
+        """Hear that the model has so many more steps to make."""
+
+    def advance(self, steps: int) -> None:  # noqa: ARG002  of a listener
+        """Hear that the model has made a step.
+
+        Raises:
+            Stopped: The job was told to end.
+        """
+        if self._stopping:
+            raise Stopped
 
     def _run(self, items: Iterable[Any], work: Callable[[Any], None]) -> None:
         try:
@@ -76,11 +103,14 @@ class Job:
                     break
                 failed, reason = 0, ""
                 try:
-                    work(item)
+                    with listening(self):
+                        work(item)
                 except WhylightError as error:
                     failed, reason = 1, str(error)
                 now = self._progress
                 self._set(replace(now, done=now.done + 1, failed=now.failed + failed, reason=now.reason or reason))
+        except Stopped:
+            pass
         except Exception as error:  # noqa: BLE001  a job that dies must say so, and not look as if it went on
             self._set(replace(self._progress, reason=f"the job ended: {error}", failed=self._progress.failed + 1))
         finally:

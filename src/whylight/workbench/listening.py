@@ -1,8 +1,9 @@
 """Listening: one socket, one process, no log of what reviewers look at."""
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -29,8 +30,27 @@ def opened(host: str, port: int) -> Iterator[socket.socket]:
         yield place
 
 
-def listen(app: Any, place: socket.socket) -> None:  # noqa: ANN401  any ASGI application
-    """Answer requests until Ctrl-C."""
+class _Server(uvicorn.Server):
+    """Says that it was asked to end before it waits for those who are still connected."""
+
+    def __init__(self, config: uvicorn.Config, stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._stop = stop
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End."""
+        self._stop()
+        super().handle_exit(sig, frame)
+
+
+def listen(app: Any, place: socket.socket, *, stop: Callable[[], None]) -> None:  # noqa: ANN401  any ASGI application
+    """Answer requests until Ctrl-C.
+
+    Args:
+        app: What answers.
+        place: Where requests come in.
+        stop: Called when Ctrl-C was pressed, before open connections are waited for.
+    """
     config = uvicorn.Config(
         app,
         backlog=WAITING,
@@ -41,4 +61,4 @@ def listen(app: Any, place: socket.socket) -> None:  # noqa: ANN401  any ASGI ap
         timeout_graceful_shutdown=GRACE,
         ws="none",
     )
-    uvicorn.Server(config).run(sockets=[place])
+    _Server(config, stop).run(sockets=[place])

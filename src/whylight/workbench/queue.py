@@ -15,7 +15,8 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from whylight.core.errors import SettingError, unknown
-from whylight.workbench.journal import stream_of, text_of_bytes
+from whylight.core.printable import clean
+from whylight.workbench.journal import ADJUDICATION, stream_of, text_of_bytes
 from whylight.workbench.reviewing import STANDING
 from whylight.workbench.tables import DOCUMENTS, EVENTS, STANDINGS
 
@@ -130,7 +131,7 @@ def queue_page(engine: Engine, asked: Asked, reviewer: str, *, model: str) -> Qu
         done = connection.scalar(select(func.count()).select_from(finished.subquery())) or 0
         counted = (
             select(EVENTS.c.document, func.count(distinct(EVENTS.c.reviewer)))
-            .where(EVENTS.c.document.in_([row["id"] for row in rows]))
+            .where(EVENTS.c.document.in_([row["id"] for row in rows]), EVENTS.c.stream != ADJUDICATION)
             .group_by(EVENTS.c.document)
         )
         people = {number: count for number, count in connection.execute(counted).all()}  # noqa: C416  rows are no pairs
@@ -180,12 +181,13 @@ def _conditions(asked: Asked, finished: Select[tuple[int]]) -> list[ColumnElemen
     if asked.show != "all":
         found.append(DOCUMENTS.c.id.in_(finished) if asked.show == "done" else DOCUMENTS.c.id.not_in(finished))
     if asked.find:
-        name, kept = _Letters(DOCUMENTS.c.name), "".join(map(_escaped, asked.find.encode("utf-8", "surrogatepass")))
+        name, words = _Letters(DOCUMENTS.c.name), clean(asked.find)  # PostgreSQL takes no NUL
+        kept = "".join(map(_escaped, asked.find.encode("utf-8", "surrogatepass")))
         found.append(
             or_(
-                DOCUMENTS.c.opening.icontains(asked.find, autoescape=True),
+                DOCUMENTS.c.opening.icontains(words, autoescape=True),
                 STANDINGS.c.labels.icontains(json.dumps(asked.find)[1:-1], autoescape=True),
-                name.icontains(asked.find, autoescape=True),
+                name.icontains(words, autoescape=True),
                 name.icontains(kept, autoescape=True),
             )
         )

@@ -52,7 +52,7 @@ async def _told(bench: Bench) -> AsyncIterator[str]:
         if now != last:
             yield f"data: {json.dumps(asdict(now))}\n\n"
             last = now
-        if not now.running:
+        if not now.running or bench.job.stopping:
             return
         await asyncio.sleep(EVERY)
 

@@ -72,13 +72,18 @@ export class TextView {
     return { part: span.part, start: span.start, end: span.end, text: this.slice(span) };
   }
 
-  // what the user has selected, trimmed of white space; null if nothing of one part
+  // what the user has selected, trimmed of white space; null if nothing of one part. What is drawn beyond the text, as by
+  // three clicks on its last line, ends with the text
   selected() {
     const selection = getSelection();
     if (!selection.rangeCount || selection.isCollapsed) return null;
-    const range = selection.getRangeAt(0);
+    const range = selection.getRangeAt(0).cloneRange();
+    const [starts, ends] = [range.startContainer, range.endContainer].map((one) => this.place.contains(one));
+    if (!starts && !ends) return null;
+    if (!starts) range.setStart(this.place, 0);
+    if (!ends) range.setEnd(this.place, this.place.childNodes.length);
     const part = this.parts.findIndex(({ node }) => node === range.startContainer || range.startContainer.contains?.(node));
-    if (part < 0 || !this.place.contains(range.commonAncestorContainer)) return null;
+    if (part < 0) return null;
     const { node, text, offsets } = this.parts[part];
     let start = range.startContainer === node ? range.startOffset : 0;
     let end = range.endContainer === node ? range.endOffset : text.length;
