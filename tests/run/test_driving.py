@@ -24,6 +24,7 @@ from whylight.data.stream import Stream, stream
 from whylight.engines import crew
 from whylight.engines.engine import Died, Done, Event, Ready
 from whylight.explaining import explain as explaining
+from whylight.report import run_page
 from whylight.run import book, driving, notes, running, software, tally
 from whylight.run.worker import Job, Order, Worker
 from whylight.store import files, parts, runs, success, tables
@@ -223,6 +224,12 @@ def test_a_text_that_fails_stops_nobody_and_can_be_tried_again(tmp_path: Path) -
     assert (found.texts, found.failed) == (15, 1)
     (row,) = [row for row in _texts(out) if row["status"] == "failed"]
     assert (row["number"], row["reason"], row["explanations"]) == (5, "ValueError: there is no answer", 0)
+    stored = wl.open_run(out)
+    assert stored.failed == 1
+    assert "1 text failed, and no figure is of it." in str(stored)
+    page = run_page.run_page(out)
+    assert "1 text failed, and no figure is of it" in page
+    assert "is not finished" not in page
     assert run(data, out, corpus_models.failing).new == 0
     assert run(data, out, corpus_models.failing, retry_failed=True).failed == 1
     again = run(data, out, retry_failed=True)
