@@ -113,8 +113,8 @@ def run(  # noqa: PLR0913  one parameter an option
         baseline=bool(metric),
     )
     where = Where(engine=engine, workers=workers, address=address)
-    loaded = {"head": parse_head(head), "prompt": prompt, "device": device, "accelerate": accelerate}
-    own = {"retry_failed": retry_failed, "shard": shard, "loaded": loaded}
+    loaded: dict[str, Any] = {"head": parse_head(head), "prompt": prompt, "device": device, "accelerate": accelerate}
+    own: dict[str, Any] = {"retry_failed": retry_failed, "shard": shard, "loaded": loaded}
     asked = Asked(question, _source(data, split, given), out, where, **own)
     opening = partial(load, model, **loaded)
     if dry_run:

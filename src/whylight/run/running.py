@@ -125,7 +125,7 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
     )
     where = Where(engine=engine, workers=workers, address=address)
     source = data if isinstance(data, Stream) else stream(data, **needs_no_labels(data))
-    own = {"retry_failed": retry_failed, "shard": shard, "progress": progress, "loaded": load or {}}
+    own: dict[str, Any] = {"retry_failed": retry_failed, "shard": shard, "progress": progress, "loaded": load or {}}
     asked = Asked(question, source, Path(out), where, **own)
     if isinstance(model, Classifier):
         if where != Where():
@@ -204,7 +204,8 @@ def call_of(question: Question) -> dict[str, JsonValue]:
 def loading_of(loaded: Mapping[str, Any]) -> dict[str, JsonValue]:
     """Return how a model was loaded, as far as a folder can say it; where it runs is no part of that."""
     kinds = (str, int, float, list, tuple)
-    return {name: one for name, one in loaded.items() if name != "device" and isinstance(one, kinds)}
+    own: dict[str, Any] = {name: one for name, one in loaded.items() if name != "device" and isinstance(one, kinds)}
+    return own
 
 
 def question_of(call: Mapping[str, Any]) -> Question:
