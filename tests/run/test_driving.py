@@ -311,6 +311,20 @@ def test_a_text_that_three_workers_died_of_is_set_aside(
     assert row["reason"] == "3 processes died while they worked on it"
 
 
+def test_deaths_of_an_earlier_call_count_unless_failures_are_tried_again(data: str, tmp_path: Path) -> None:
+    for retry, failed in ((False, 1), (True, 0)):
+        out = tmp_path / str(retry)
+        out.mkdir()
+        deaths = driving.Deaths()
+        for number in (5, 5, 5, 6, 6):
+            deaths.add([number])
+        deaths.write(out)
+        assert run(data, out, retry_failed=retry).failed == failed
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / driving.ATTEMPTS).write_text('{"5": 3}')
+    assert driving.Deaths.read(tmp_path / "old") == driving.Deaths()
+
+
 def test_of_texts_that_are_explained_at_once_only_the_one_that_kills_is_set_aside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
