@@ -89,7 +89,7 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
 
     Args:
         model: Folder or hub id, or another model that `wl.load` takes; each worker loads it by itself. A classifier
-            that `wl.load` returned is worked with here, by one worker.
+            that `wl.load` returned is worked with here, by one worker with all threads.
         data: A file, folder, pattern or address as `whylight run --data` takes it, or what `wl.dataset` returned. It
             may have grown since the last call.
         methods: Names of methods.
