@@ -325,6 +325,22 @@ def test_deaths_of_an_earlier_call_count_unless_failures_are_tried_again(data: s
     assert driving.Deaths.read(tmp_path / "old") == driving.Deaths()
 
 
+def test_a_text_that_dies_of_another_method_is_kept_as_failed(data: str, tmp_path: Path) -> None:
+    run(data, tmp_path)
+    deaths = driving.Deaths()
+    for _ in range(3):
+        deaths.add([5])
+    deaths.write(tmp_path)
+    more: dict[str, Any] = {"methods": ["occlusion", "random"]}
+    assert run(data, tmp_path, **more).failed == 1
+    assert [row["number"] for row in _texts(tmp_path) if row["status"] == "failed"] == [5]
+    assert run(data, tmp_path, **more).new == 0
+    assert len(wl.open_run(tmp_path).explanations) == 14 + 13
+    again = run(data, tmp_path, **more, retry_failed=True)
+    assert (again.new, again.failed) == (1, 0)
+    assert len(wl.open_run(tmp_path).explanations) == 28
+
+
 def test_of_texts_that_are_explained_at_once_only_the_one_that_kills_is_set_aside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
