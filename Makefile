@@ -114,10 +114,12 @@ $(VENV)/.installed-docs: $(INSTALLED)
 	$(PIP) --editable ".[docs]"
 	touch $@
 
-# the browser is Debian's: Playwright's own would have to be downloaded
+# the browser is Debian's: Playwright's own would have to be downloaded. Each apart: a newer Node brings its own npm,
+# beside which Debian's cannot be installed
 $(VENV)/.installed-browser: $(INSTALLED)
 	$(PIP) "playwright>=1.50" "schemathesis>=4"
-	which chromium npm || (apt-get update -q && apt-get install -q -y --no-install-recommends chromium npm)
+	which chromium || (apt-get update -q && apt-get install -q -y --no-install-recommends chromium)
+	which npm || (apt-get update -q && apt-get install -q -y --no-install-recommends npm)
 	npm install --silent --no-fund --no-audit --prefix $(VENV)/node axe-core@4.14.0
 	touch $@
 

@@ -18,6 +18,7 @@ import peers
 import pools
 import sequential
 import shapley
+import startup
 import threads
 import torch
 from clock import Result
@@ -28,6 +29,7 @@ THREADS = 2
 WIDTH = 200
 """Of the table in a file."""
 SECTIONS: tuple[Callable[[], list[Result]], ...] = (
+    startup.startup,
     engine.overhead,
     engine.shorter_costs_less,
     accelerated.accelerated,

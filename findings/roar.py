@@ -89,8 +89,9 @@ class Study:
     def done(self) -> Roar:
         """Run it; what was done before is read."""
         if not self.folder.exists():
+            every = list(self.shared.glob(f"*/trained/{UNTOUCHED}-*/{RECEIPT}"))  # of no words removed
             shutil.copytree(self.shared / "explained", self.folder / "explained")
-            for made in self.shared.glob(f"*/trained/{UNTOUCHED}-*/{RECEIPT}"):  # of no words removed
+            for made in every:
                 own = self.folder / "trained" / made.parent.name
                 own.mkdir(parents=True, exist_ok=True)
                 shutil.copy(made, own)

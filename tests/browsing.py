@@ -1,12 +1,15 @@
 """A server in a process of its own, and reviewers in a real browser, for tests."""
 
+import atexit
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +21,51 @@ REPORTING = "addEventListener('securitypolicyviolation', (one) => console.error(
 LOADED = "section.label.current ol.evidence, section.label.current p:has-text('none')"
 
 
+class Server:
+    """A server in a process of its own.
+
+    Args:
+        pid: The number of the process.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def kill(self) -> None:
+        """End it without a word, and wait until it is gone."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+            while True:
+                os.kill(self.pid, 0)
+                time.sleep(0.01)
+
+
+@cache
+def _maker() -> subprocess.Popen[str]:
+    """The process that makes servers: it has imported all that they need."""
+    command = [sys.executable, str(Path(workbench_app.__file__).with_name("workbench_server.py"))]
+    maker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    atexit.register(maker.kill)
+    return maker
+
+
 @contextmanager
 def served(
     folder: Path, texts: Sequence[str] = TEXTS, *, url: str | None = None, hostile: bool = False
-) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+) -> Iterator[tuple[str, Server]]:
     """A server in a process of its own; yields its address."""
-    file = folder / "texts.json"
-    file.write_text(json.dumps(list(texts)), encoding="utf-8")
-    command = [sys.executable, str(Path(workbench_app.__file__).with_name("workbench_server.py"))]
-    own = [*command, url or workbench_app.sqlite(folder), str(file), "0", *(["hostile"] if hostile else [])]
-    process = subprocess.Popen(own, stdout=subprocess.PIPE, text=True, env={**os.environ})  # noqa: S603
-    assert process.stdout is not None
-    number = process.stdout.readline().strip()
+    maker = _maker()
+    assert maker.stdin is not None
+    assert maker.stdout is not None
+    asked = {"url": url or workbench_app.sqlite(folder), "texts": list(texts), "hostile": hostile}
+    maker.stdin.write(json.dumps(asked) + "\n")
+    maker.stdin.flush()
+    pid, port = map(int, maker.stdout.readline().split())
+    server = Server(pid)
     try:
-        yield f"http://localhost:{number}", process
+        yield f"http://localhost:{port}", server
     finally:
-        process.kill()
-        process.wait()
+        server.kill()
 
 
 class Reviewer:

@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -113,11 +113,33 @@ def test_a_copy_that_is_wrong_for_longer_texts_is_refused_when_one_comes(made: l
         quick.run(clf, LONG, "occlusion")
 
 
-def test_a_model_that_is_trained_on_has_no_copy_any_more(made: list[TinyRuntime]) -> None:
+def _fused(weight: Any) -> None:
+    weight.grad = torch.ones_like(weight) * torch.tensor([[1.0], [-1.0]])
+    torch.optim.AdamW([weight], lr=0.1, fused=True).step()  # what the Trainer of transformers takes by default
+
+
+def _counted(weight: Any) -> None:
+    with torch.no_grad():
+        weight.mul_(2)
+
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "counted by torch": lambda model: _counted(model.classifier.weight),
+    "not counted": lambda model: model.classifier.weight.data.mul_(2),
+    "a part of a large one": lambda model: model.bert.encoder.layer[1].output.dense.weight.data[:8].zero_(),
+    "by a fused optimiser": lambda model: _fused(model.classifier.weight),
+    "by a hook": lambda model: model.bert.encoder.layer[0].register_forward_hook(lambda *given: given[2] * 0.5),
+}
+
+
+@pytest.mark.parametrize("how", CHANGES)
+def test_a_model_that_has_changed_has_no_copy_any_more(
+    made: list[TinyRuntime], how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accelerated, "SMALL", 100)
     clf = fast()
     quick.run(clf, quick.TEXT, "occlusion")
-    with torch.no_grad():
-        clf.model.classifier.bias.add_(0.1)
+    CHANGES[how](clf.model)
     with pytest.raises(ModelError, match="load the model anew if its weights have changed"):
         quick.run(clf, quick.TEXT, "occlusion")
     assert len(made) == 1

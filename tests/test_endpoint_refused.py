@@ -126,6 +126,7 @@ def test_another_model_in_the_middle_of_the_work_is_refused() -> None:
         (asked(answers={"a": "same", "b": "same"}), {}, "the labels 'a' and 'b' have the same answer, ' same'"),
         (asked(answers={"a": "same", "b": " same"}), {}, "the labels 'a' and 'b' have the same answer, ' same'"),
         (asked(neutral=" "), {}, "'neutral' of the prompt 'mine' is empty"),
+        (wl.Prompt(template="{text} is"), {}, "has no answers, and an endpoint is asked for labels alone"),
         ("emotion", {"top_logprobs": 5}, "has 6 labels, and only 5 tokens are asked for; use top_logprobs=6 or more"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,11 @@ def test_every_public_name_is_there() -> None:
     for name in whylight.__all__:
         assert getattr(whylight, name) is not None
         assert name in dir(whylight)
-    assert whylight.__version__
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert whylight.__version__ == project["version"]
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

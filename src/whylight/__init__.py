@@ -15,6 +15,7 @@ from whylight.core.errors import WhylightError
 from whylight.core.explanation import Explanation, Explanations, Provenance
 from whylight.core.showing import show
 from whylight.core.text import Span, Text
+from whylight.core.version import VERSION
 
 if TYPE_CHECKING:
     from whylight import plot
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from whylight.training.train import train
     from whylight.training.tune import tune
 
-__version__ = "0.2.0.dev0"
+__version__ = VERSION
 __all__ = [
     "Box",
     "Endpoint",

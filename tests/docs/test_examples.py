@@ -14,9 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image as Pillow
+from transformers import ViTImageProcessorPil
 from written_pages import DOCS, ROOT
 
 import whylight as wl
+from images.pictures import picture
+from images.test_image_peers import classifier
 from whylight import testing
 from whylight.models.load import BUNDLED
 
@@ -32,9 +36,12 @@ LONGEST = 600
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A reader's folder: their reviews, and a model of their own."""
+    """A reader's folder: their reviews, a photo, and models of their own."""
     shutil.copy(ROOT / "examples" / "reviews.jsonl", tmp_path)
     shutil.copytree(BUNDLED, tmp_path / "my-model")
+    classifier("vit", large=True).model.save_pretrained(tmp_path / "my-image-model")
+    ViTImageProcessorPil(size={"height": 28, "width": 28}).save_pretrained(tmp_path / "my-image-model")
+    Pillow.fromarray(picture(60, 80).array).save(tmp_path / "cat.jpg")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

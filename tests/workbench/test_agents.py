@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -59,6 +61,36 @@ def test_what_cannot_be_answered_is_an_error_in_words(given: dict[str, Any]) -> 
     found = call("explain", **given)
     assert found.is_error
     assert found.content[0].text
+
+
+@pytest.mark.parametrize(
+    "method", ["occlusion[remover=infill[model=/etc]]", "aml[folder=/etc]", "lime[samples=999999]"]
+)
+def test_an_agent_names_no_file_and_no_other_machine(method: str) -> None:
+    for tool in ("explain", "trust"):
+        assert call(tool, text="a fever", method=method).is_error
+
+
+def test_several_questions_at_once_are_answered_one_after_the_other() -> None:
+    inside, most = 0, 0
+
+    def rule(texts: Sequence[str]) -> list[list[float]]:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        time.sleep(0.002)
+        inside -= 1
+        return workbench_app.rule(texts)
+
+    model = wl.load(rule, labels=["bad", "fever"], identity="rule-1", head="sigmoid")
+
+    async def asked() -> None:
+        async with Client(make_server(model)) as client, anyio.create_task_group() as group:
+            for name in ("predict", "explain", "trust") * 3:
+                group.start_soon(client.call_tool, name, {"text": f"a fever, {name}"})
+
+    anyio.run(asked)
+    assert most == 1
 
 
 @pytest.mark.slow

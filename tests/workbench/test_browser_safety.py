@@ -1,7 +1,6 @@
 """What goes wrong in the world: the server dies, and documents are hostile; nothing is lost, and nothing runs."""
 
 import random
-import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -33,14 +32,13 @@ def test_no_answered_action_is_lost_when_the_server_is_killed(chromium: Any, tmp
     generator = random.Random(0)  # noqa: S311
     answered = 0
     for turn in range(KILLS):
-        with served(tmp_path) as (address, process):
+        with served(tmp_path) as (address, server):
             ada = Reviewer(chromium, address)
             page = ada.open(1)
             assert ada.state()["version"] >= answered
             page.evaluate(WRITING)  # actions follow each other with and without a pause: a kill falls between or into
             time.sleep(0.3 + generator.random() * 0.7)
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+            server.kill()
             answered = max(answered, page.evaluate("window.answered"))
             ada.context.close()
         kept = Journal(open_database(workbench_app.sqlite(tmp_path))).events(1, "review:Ada")

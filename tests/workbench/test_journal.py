@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import create_engine, delete, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
+import whylight.workbench.journal
 import workbench_app
 from whylight.core.errors import WhylightError
 from whylight.core.text import Span, Text
@@ -37,6 +38,19 @@ def test_texts_and_names_come_back_as_they_were(database: str) -> None:
     other = Dataset("x", "test", (), (Record("\0!", Text("another"), ()),))
     with pytest.raises(WhylightError, match="another text under the name"):
         own.take_in(other)
+
+
+def test_nothing_is_held_open_while_documents_are_read(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a job of hours would keep a database from tidying up."""
+    monkeypatch.setattr(whylight.workbench.journal, "SOME", 2)
+    own = Journal(open_database(database))
+    assert list(own.documents()) == []
+    own.take_in(workbench_app.documents())
+    numbers = []
+    for one in own.documents():
+        numbers.append(one.id)
+        assert own.engine.pool.checkedout() == 0  # type: ignore[attr-defined]
+    assert numbers == [1, 2, 3, 4]
 
 
 def test_events_come_back_as_they_were(journal: Journal) -> None:

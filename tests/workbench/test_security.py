@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import workbench_app
-from whylight.cli.serve import is_loopback
+from whylight.cli.serve import is_loopback, names_of
 from whylight.workbench.app import make_app
 from whylight.workbench.guard import LARGEST
 from whylight.workbench.sessions import COOKIE, Sessions
@@ -111,6 +111,30 @@ def test_sessions_of_another_key_are_nobody() -> None:
     assert Sessions(b"b" * 32, None).of(session.cookie) is None
     found = Sessions(b"a" * 32, None).of(session.cookie)
     assert found == session
+
+
+def test_a_new_password_ends_what_came_before() -> None:
+    """Who was let in by an older password, or when none was needed, is nobody."""
+    for before in (None, "older"):
+        session = Sessions(b"a" * 32, before).start("Ada", before)
+        assert session is not None
+        assert Sessions(b"a" * 32, PASSWORD).of(session.cookie) is None
+    kept = Sessions(b"a" * 32, PASSWORD).start("Ada", PASSWORD)
+    assert kept is not None
+    assert Sessions(b"a" * 32, PASSWORD).of(kept.cookie) == kept
+    assert Sessions(b"a" * 32, None).of(kept.cookie) is None
+
+
+def test_a_name_is_one_name_however_it_is_written() -> None:
+    names = [Sessions(b"a" * 32, None).start(one, None) for one in ("Zoe\u0308", "Zo\u00eb", " Zo\u00eb ")]
+    assert {one.reviewer for one in names if one} == {"Zo\u00eb"}
+
+
+def test_a_server_is_called_as_browsers_call_it() -> None:
+    assert names_of("localhost", 8000) == ["localhost:8000"]
+    assert names_of("localhost", 80) == ["localhost:80", "localhost"]
+    assert names_of("fe80::1", 8000) == ["[fe80::1]:8000"]
+    assert names_of("[::1]", 80) == ["[::1]:80", "[::1]"]
 
 
 def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(client: Any) -> None:

@@ -3,7 +3,7 @@
 import io
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,14 @@ import whylight as wl
 import workbench_app
 from whylight.core.text import Span, Text
 from whylight.data.dataset import Dataset, Record
-from whylight.workbench.bench import Bench
+from whylight.workbench.bench import Bench, make_bench
+from whylight.workbench.database import open_database
 from whylight.workbench.desk import distance, uncertainty
 from whylight.workbench.export import Agreed, line_of, marked_of
 from whylight.workbench.journal import Document
 from whylight.workbench.queue import Asked, queue_page
+from whylight.workbench.reviewing import Event
+from whylight.workbench.routes.pages import reproduce
 from workbench_app import TEXTS, Browser, span, waited
 
 
@@ -90,8 +93,10 @@ def test_disagreements_are_adjudicated_and_only_then_exported(client: Any) -> No
     for one in (ada, bob):
         one.act(1, "done")
     assert ada.get("/api/export").text == ""
+    bob.act(1, "note", note="only in the family")
     page = ada.get("/documents/1/adjudicate", headers={"accept": "text/html"}).text
     assert "Decide as Ada" in page
+    assert "only in the family" in page
     assert "note 0" in ada.get("/agreement", headers={"accept": "text/html"}).text
     answer = ada.post("/api/documents/1/adjudication", {"version": 0, "kind": "accept", "label": "bad"})
     assert answer.status_code == 201
@@ -123,6 +128,22 @@ def test_the_queue_is_sorted_filtered_and_counted(client: Any, own: Bench) -> No
     for wrong in ({"sort": "id; drop table"}, {"show": "x"}, {"page": 0}):
         with pytest.raises(wl.WhylightError):
             Asked(**wrong)
+
+
+def test_documents_are_found_by_their_names(database: str) -> None:
+    names = ("note-é7", "100%_a", "back\\slash", "\0x", "half \ud800")
+    own = make_bench(open_database(database), workbench_app.bench(database).desk.classifier, None, password=None)
+    own.journal.take_in(Dataset("x", "test", (), tuple(Record(one, Text("a text"), ()) for one in names)))
+
+    def found(words: str) -> list[str]:
+        return [one.name for one in queue_page(own.engine, Asked(find=words, sort="order"), "Ada", model="").entries]
+
+    assert found("E-é7") == [names[0]]
+    assert found("0%_A") == [names[1]]
+    assert found("k\\s") == [names[2]]
+    assert found("HALF") == [names[4]]
+    assert found("%") == [names[1]]
+    assert found("nothing") == []
 
 
 def test_why_a_document_comes_first(own: Bench) -> None:
@@ -164,6 +185,55 @@ def test_history_says_who_did_what(client: Any) -> None:
     page = ada.get("/history", headers={"accept": "text/html"}).text
     command = "whylight explain --model rule-1 --file document-3.jsonl --target fever --method occlusion --method 'lime"
     assert command.replace("'", "&#39;") in page
+
+
+def test_the_history_of_one_document_is_of_that_alone(client: Any) -> None:
+    ada, html = Browser(client), {"accept": "text/html"}
+    ada.act(1, "note", note="first note")
+    ada.act(2, "note", note="second note")
+    page = ada.get("/history?document=1", headers=html).text
+    assert ("first note" in page, "second note" in page) == (True, False)
+    assert ada.get("/history?document=99", headers=html).status_code == 404
+    assert "first note" in ada.get("/history", headers=html).text
+
+
+def test_what_could_not_be_explained_is_said_and_may_be_tried_again(database: str) -> None:
+    failing = True
+
+    def rule(texts: Sequence[str]) -> list[list[float]]:
+        if failing:
+            raise wl.WhylightError("the line to the model is broken")
+        return workbench_app.rule(texts)
+
+    model = wl.load(rule, labels=["bad", "fever"], identity="rule-1", head="sigmoid")
+    own = make_bench(open_database(database), model, workbench_app.documents(), methods=["occlusion"], password=None)
+    with workbench_app.client(own) as client:
+        ada, html = Browser(client), {"accept": "text/html"}
+        waited(own)
+        assert "4 documents could not be explained: the line to the model is broken" in ada.get("/", headers=html).text
+        failing = False
+        assert ada.post("/api/job", {}).status_code == 202
+        waited(own)
+        assert "could not be explained" not in ada.get("/", headers=html).text
+        assert own.desk.findings.placed() == {1, 2, 3, 4}
+
+
+def test_a_command_names_the_model_of_then(client: Any, own: Bench) -> None:
+    """A server that is started with another model, or other methods, does not change what was signed off."""
+    Browser(client).act(3, "accept", label="fever")
+    other = wl.load(lambda texts: [[0.5, 0.5]] * len(texts), labels=["bad", "fever"], identity="rule-2", head="sigmoid")
+    later = make_bench(own.engine, other, None, methods=["random"], password=None, asked=["--head", "sigmoid"])
+    with workbench_app.client(later) as found:
+        bob = Browser(found, "Bob")
+        bob.act(3, "reject", label="fever")
+        last, first = bob.get("/api/history").json()
+        assert reproduce(first).startswith("whylight explain --model rule-1 --file document-3.jsonl")
+        assert reproduce(last) == (
+            "whylight explain --model rule-2 --head sigmoid --file document-3.jsonl --target fever --method random"
+        )
+        assert "other weights" in bob.get("/history", headers={"accept": "text/html"}).text
+    own.journal.add(3, "review:Eve", Event("accept", "fever"), reviewer="Eve", seen=0)  # of an earlier version
+    assert reproduce(own.journal.history()[0]) == ""
 
 
 def test_the_file_of_a_document_is_the_document(client: Any, own: Bench, tmp_path: Path) -> None:

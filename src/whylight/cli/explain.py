@@ -107,8 +107,8 @@ def explain(  # noqa: PLR0913  one parameter an option
     remover: Annotated[
         str | None,
         typer.Option(
-            help="mask, unk, delete, pad, zero or infill; of pictures blur, mean, black, white, noise or backgrounds. "
-            "[dim]\\[default: what suits the model][/]",
+            help="mask, unk, delete, pad, zero or infill; of prompts also neutral; of pictures blur, mean, black, "
+            "white, noise or backgrounds. [dim]\\[default: what suits the model][/]",
             autocompletion=complete_removers,
         ),
     ] = None,

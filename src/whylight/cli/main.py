@@ -26,6 +26,7 @@ from whylight.cli.roar import roar
 from whylight.cli.run import export, query, run as run_command, verify
 from whylight.cli.sanity import sanity
 from whylight.cli.serve import serve
+from whylight.cli.starting import without_pauses
 from whylight.cli.train import train
 from whylight.cli.tune import tune
 from whylight.core.errors import SettingError, WhylightError
@@ -121,6 +122,7 @@ def run() -> None:
     """Run the command line; what a user can mend is said in one sentence, with exit code 2."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
+    without_pauses()
     try:
         _run()
     except WhylightError as error:

@@ -41,6 +41,7 @@ whylight serve --data reviews.jsonl --method integrated_gradients --method occlu
 whylight serve --model ./my-model --data notes.jsonl --host 0.0.0.0 --name review.example.org:8000
 """
 MODULES = ("fastapi", "uvicorn", "sqlalchemy", "alembic")
+USUAL_PORT = 80
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -111,17 +112,23 @@ def serve(  # noqa: PLR0913  one parameter an option
         known.model if model is None and known else model, head=parse_head(head), prompt=prompt, device=device
     )
     methods = method or (known.methods if known else ())
-    bench = make_bench(engine, classifier, records, methods=methods, password=password)
+    bench = make_bench(engine, classifier, records, methods=methods, password=password, asked=_asked(head, prompt))
     if known is not None:
         _take_over(known, bench)
     with opened(host, port) as place:
         number = place.getsockname()[1]
-        hosts = [*(name or ()), *(f"{one}:{number}" for one in (*LOCAL, host))]
+        hosts = [*(name or ()), *(one for own in (*LOCAL, host) for one in names_of(own, number))]
         say(f"{bench.journal.count():,} documents; reviews are kept in {engine.url.render_as_string()}")
         say(f"open http://{hosts[0] if name else f'localhost:{number}'} (Ctrl-C stops the server)")
         if password is not None:
             say(f"password: {password}")
         listen(make_app(bench, hosts=hosts), place)
+
+
+def _asked(head: str | None, prompt: str | None) -> list[str]:
+    """Return how a command asks for the same model, beside its name."""
+    given = {"--head": head, "--prompt": prompt}
+    return [word for name, value in given.items() if value is not None for word in (name, value)]
 
 
 def _take_over(known: "RunFolder", bench: "Bench") -> None:
@@ -130,6 +137,12 @@ def _take_over(known: "RunFolder", bench: "Bench") -> None:
     say(f"{taken.explanations:,} explanations of '{known.folder}' are used")
     for method, reason in taken.reasons.items():
         say(f"{f'those of {method}' if method else 'its explanations'} are made anew: {reason}")
+
+
+def names_of(host: str, port: int) -> list[str]:
+    """Return what browsers call a port of a host: the usual port is left out, and addresses of IPv6 are in brackets."""
+    own = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    return [f"{own}:{port}", *([own] if port == USUAL_PORT else [])]
 
 
 def is_loopback(host: str) -> bool:

@@ -21,6 +21,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
+from unicodedata import category, east_asian_width
 
 from whylight.core.errors import SettingError, unknown
 from whylight.core.text import Block
@@ -208,7 +209,9 @@ def without_end(pieces: tuple[Piece, ...]) -> tuple[tuple[Piece, ...], str]:
 
 
 def between(prompt: Prompt, tail: str, blank: str, answer: str) -> str:
-    """Return what stands between the end of a prompt and an answer.
+    """Return what stands between the end of a prompt and an answer: what stands there in its examples, else a blank.
+
+    No blank follows an opening bracket or quote, nor what is written without blanks (Chinese, Japanese).
 
     Args:
         prompt: The prompt.
@@ -216,5 +219,19 @@ def between(prompt: Prompt, tail: str, blank: str, answer: str) -> str:
         blank: Blanks behind them.
         answer: The answer.
     """
-    missing = not prompt.chat and not tail.endswith(("\n", "\t", " ")) and not answer[0].isspace()
-    return blank or (" " if missing else "")
+    if blank or prompt.chat or answer[0].isspace() or tail.endswith(("\n", "\t", " ")):
+        return blank
+    shown = prompt.shot.partition("{answer}")[0]
+    ends = shown.rstrip(" ")
+    if prompt.shots and ends.endswith(tail[-1:]):
+        return shown[len(ends) :]
+    wide = any(east_asian_width(one) in "WF" for one in (*tail[-1:], answer[0]))
+    return "" if wide or _opens(tail) else " "
+
+
+def _opens(tail: str) -> bool:
+    """Say whether words end in a bracket or quote that is still open."""
+    kept = tail.rstrip("\"'`*_")
+    if category(tail[-1:] or "a") in ("Ps", "Pi"):
+        return True
+    return kept != tail and kept[-1:].isspace()

@@ -3,10 +3,13 @@
     |copy(rows) - model(rows)|  <=  1e-4 x the largest logit
 
 This is tried whenever a copy is opened, on texts of 3 and 30 words and on random coalitions of them; and on a text of
-the user's, with random coalitions, if it is longer than what was tried before or if torch has counted a change of the
-weights. What does not hold is refused: a copy is the same function, or none.
+the user's, with random coalitions, if it is longer than what was tried before or if the model may have changed. What
+does not hold is refused: a copy is the same function, or none.
 
-Cost: a few passes of the model for each of these trials.
+Torch does not count every change of a weight (fused optimisers, `.data`), so that the model is looked at before each
+text: all of its small weights and buffers, every 251st number of large ones, and the hooks on its modules.
+
+Cost: a few passes of the model for each of these trials, and a few milliseconds per text.
 """
 
 from collections.abc import Mapping
@@ -15,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from whylight.core.arrays import Floats
 from whylight.core.encoded import Encoded, Long, Unit
@@ -23,6 +27,7 @@ from whylight.core.labels import Head, Labels
 from whylight.core.text import Text
 from whylight.models import heads, trial
 from whylight.models.copies import open_copy
+from whylight.models.holding import held
 from whylight.models.runtimes import Engine
 from whylight.models.token_network import TokenNetwork
 from whylight.models.unchanged import is_block_sparse, unchanged
@@ -31,6 +36,8 @@ from whylight.views.tokens import NO_FEATURE, TokenBatch, TokenWindow, stacked
 TOLERANCE = 1e-4
 """How far a copy may be from its model, as a share of the largest logit."""
 HALF = 0.5
+SMALL, STEP = 4096, 251
+"""Numbers of a weight that are all looked at; of more, one in so many: a prime, so that no column is passed over."""
 COALITIONS = 2
 """Random ones that a window is tried on, once with words replaced and once with words left out."""
 
@@ -114,13 +121,23 @@ class AcceleratedNetwork(TokenNetwork):
         known = (self.config.pad_token_id, self.tokenizer.pad_token_id)
         return int(next((token for token in known if token is not None), 0))
 
-    def _weights(self) -> tuple[tuple[int, int], ...]:
-        """Return what changes whenever torch changes a weight."""
-        return tuple((id(one), one._version) for one in self.model.parameters())  # noqa: SLF001  its only name
+    def _weights(self) -> tuple[tuple[int, ...], ...]:
+        """Return what changes when a weight does, or what a user has hooked onto the model."""
+        with held(self.model):
+            hooks = [(*one._forward_pre_hooks, *one._forward_hooks) for one in self.model.modules()]  # noqa: SLF001
+            states = [*self.model.parameters(), *self.model.buffers()]
+            return (*(one for one in hooks if one), *((id(one), one._version, _sampled(one)) for one in states))  # noqa: SLF001
 
     @staticmethod
     def _windows(encoded: Encoded) -> list[TokenWindow]:
         return [one for one in encoded.windows if isinstance(one, TokenWindow)]
+
+
+def _sampled(tensor: Tensor) -> int:
+    """Return a hash of numbers of a tensor: of all, or of every 251st if there are many."""
+    flat = tensor.detach().reshape(-1)
+    some = flat if len(flat) <= SMALL else flat[::STEP]
+    return hash(some.contiguous().view(torch.uint8).numpy().tobytes())
 
 
 def _coalitions(window: TokenWindow, replacements: Mapping[str, int]) -> TokenBatch:

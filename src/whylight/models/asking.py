@@ -12,6 +12,7 @@ from whylight.core.arrays import Ints
 from whylight.core.encoded import Encoded
 from whylight.core.errors import IncompatibleError, InputError
 from whylight.core.text import Span, text_of
+from whylight.models.chat import around_question
 from whylight.models.holding import held
 from whylight.models.prompted import PromptedNetwork
 from whylight.models.tokenised import tokens_of
@@ -77,7 +78,7 @@ def _turn(network: PromptedNetwork, question: str, begin: str) -> Ints:
             return np.asarray(tokens_of(network.tokenizer, f"\n\n{question}\n{begin}")[0], dtype=np.int64)
         before, after = (
             network.tokenizer(words, add_special_tokens=False)["input_ids"] if words else []
-            for words in network.reader.around_question(begin)
+            for words in around_question(network.tokenizer, network.prompt, begin)
         )
         # a text may stand in the question, and cannot end its message either
         return np.asarray([*before, *tokens_of(network.tokenizer, question)[0], *after], dtype=np.int64)

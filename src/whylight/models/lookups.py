@@ -96,7 +96,8 @@ class _Passes:
 
     def enter(self, _module: nn.Module, _args: object, options: dict[str, Any]) -> None:
         """Note what a pass was given; one that goes on from another (answers behind a prompt) reads no input."""
-        if options.get("past_key_values") is not None:
+        before = options.get("past_key_values")
+        if before is not None and before.get_seq_length():
             self._ids = None
             return
         self.entered += 1

@@ -7,7 +7,7 @@ read from its first token that differs.
 
     computed tokens = row - what it begins with like one that is kept
 
-Caches that are more than a list of keys and values (sliding windows, recurrent states) are not reused.
+States that are more than keys and values of every token (recurrent ones) are not reused.
 """
 
 from collections.abc import Sequence
@@ -57,14 +57,17 @@ class Root:
 class Prefixes:
     """The rows that were read last.
 
+    Args:
+        usable: Whether states can be reused at all.
+
     Attributes:
-        proven: Whether reused states have given the answer of a plain pass.
+        proven: Tokens of the longest row for which reused states have given the answer of plain calls; 0 for none.
         usable: Whether none have given another.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, usable: bool = True) -> None:
         self._roots: list[Root] = []
-        self.proven, self.usable = False, True
+        self.proven, self.usable = 0, usable
 
     def longest(self, rows: TokenBatch) -> tuple[Root | None, Ints]:
         """Return the kept row that the rows have most in common with, and how much each has."""
@@ -101,5 +104,7 @@ def _plain_states(cache: Any, length: int) -> list[tuple[Tensor, Tensor]] | None
     if not layers or any(type(layer) is not DynamicLayer for layer in layers):
         return None
     states = [(layer.keys, layer.values) for layer in layers]
+    if not all(isinstance(one, Tensor) for both in states for one in both):
+        return None
     whole = all(one.dim() == 4 and one.shape[0] == 1 and one.shape[2] == length for both in states for one in both)  # noqa: PLR2004
     return states if whole else None

@@ -4,7 +4,7 @@ What cannot be read off a model is tried: one short text goes through it before 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -106,7 +106,7 @@ def model_limit(model: Any, tokenizer: Any) -> int:  # noqa: ANN401
     """Return how many tokens a model reads, special ones included."""
     if is_chunked(model):  # the tokenizer's limit is that of the encoder, which reads a chunk at a time
         return int(model.config.max_tokens)
-    limits = [UNLIMITED]
+    limits = [UNLIMITED, *_unchanged_positions(model.config.get_text_config())]
     if tokenizer.model_max_length is not None:
         limits.append(_checked_count("model_max_length of the tokenizer", tokenizer.model_max_length))
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
@@ -114,6 +114,23 @@ def model_limit(model: Any, tokenizer: Any) -> int:  # noqa: ANN401
         last = _checked_count("max_position_embeddings of the model", positions)
         limits.append(last - (first_position(model.base_model) or 0))
     return min(limits)
+
+
+def _unchanged_positions(config: Any) -> list[int]:  # noqa: ANN401
+    """Return up to where the positions of a row are the same however long it is, if a model says so.
+
+    Beyond, all rows of a batch get those of the longest, and the states of a prefix those that it had when it was read.
+    """
+    given = getattr(config, "rope_parameters", None)
+    if not isinstance(given, Mapping):
+        return []
+    each = [one for one in (given, *given.values()) if isinstance(one, Mapping)]
+    changing = [one for one in each if one.get("rope_type") in ("longrope", "dynamic")]
+    found = [
+        one.get("original_max_position_embeddings") or getattr(config, "original_max_position_embeddings", None)
+        for one in changing
+    ]
+    return [_checked_count("original_max_position_embeddings of the model", one) for one in found if one is not None]
 
 
 def _checked_count(name: str, value: object) -> int:

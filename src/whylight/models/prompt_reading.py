@@ -3,9 +3,12 @@
 Prompt and text are cut into tokens together, as the model would read them, because " great" behind "Review:" is another
 token than "great". Control tokens (those of a chat template) are boundaries: they are read as such where the prompt has
 them, and as plain characters where a user typed them, so that no text can end its own message.
+
+Some vocabularies cut no border between a text and its prompt: to Llama 3 and Qwen a full stop and the new line behind
+it are one token. Such a token is of the prompt, of which nothing is ever removed, and a note says so. Blanks before a
+word go with it.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -15,21 +18,21 @@ import numpy as np
 
 from whylight.core.arrays import Ints
 from whylight.core.errors import InputError, ModelError, SettingError
-from whylight.core.prompt import PARTS, Piece, Prompt, between, without_end
+from whylight.core.prompt import PARTS, Prompt, between, without_end
 from whylight.core.text import Text
-from whylight.models.folder import is_failure, reason
+from whylight.models.chat import control_tokens, in_chat
 from whylight.models.slots import Offsets, Reading, Slot, layout
 from whylight.models.tokenised import check_text, first_visible, tokens_of
 from whylight.views.tokens import NO_FEATURE
 
 NEUTRAL = (" ...", "...", " _", "_", " .", ".")
 """What may stand for a removed word; the first that is one token does."""
-MARK = "\ue000{}\ue001"
-"""Stands for a text while a chat template is filled in; these characters belong to no language."""
-ANSWER, QUESTION = "answer", "question"
-"""Stand for an answer and a question there."""
 Token = tuple[int, int, tuple[int, int]]
 """The part that a token is of (or -1), its id, and where in the part it stands."""
+SHOWN, LISTED = 3, 6
+"""Tokens, and labels, that a note names."""
+ANCHOR = "a"
+"""What an answer is read behind where a prompt ends in its text: a vocabulary may begin every text with a blank."""
 
 
 @dataclass(slots=True)
@@ -37,11 +40,13 @@ class _Stretch:
     """Words between two control tokens, and where in them parts stand.
 
     Attributes:
+        control: The control token before them, empty at the beginning of a row.
         words: The words.
         parts: Of each part that is explained, its number, the first and one past the last of its characters here, and
             how many of its characters came before.
     """
 
+    control: str = ""
     words: str = ""
     parts: list[tuple[int, int, int, int]] = field(default_factory=list)
 
@@ -63,13 +68,15 @@ class PromptReader:
     def __init__(self, tokenizer: Any, prompt: Prompt) -> None:  # noqa: ANN401  transformers' own type
         self._tokenizer, self.prompt = tokenizer, prompt
         self.blocks = prompt.blocks
-        self._controls = _control_tokens(tokenizer)
-        pieces = _in_chat(tokenizer, prompt) if prompt.chat else prompt.pieces
+        self._controls = control_tokens(tokenizer)
+        pieces = in_chat(tokenizer, prompt) if prompt.chat else prompt.pieces
         self.pieces, self._blank = without_end(pieces)
         # a chat template holds its own first token; elsewhere a slot that is a text's has no ids
         self._start: list[int] = [] if prompt.chat else layout(tokenizer, pair=False)[0].ids.tolist()
         kept = self._behind_texts()
-        self._tail = self._controls.split(kept)[-1] if self._controls else kept
+        split: list[str] = self._controls.split(kept) if self._controls else [kept]
+        *before, self._tail = split
+        self._control = before[-1] if before else ""  # which the tail stands behind
         self.answers = self._checked({label: self.behind(answer) for label, answer in prompt.answers.items()})
 
     def _behind_texts(self) -> str:
@@ -84,9 +91,8 @@ class PromptReader:
         if wanted != len(example.texts):
             many = "a pair of texts" if wanted > 1 else "one text"
             raise InputError(f"the prompt '{self.prompt.name}' asks about {many}; this input has {len(example.texts)}.")
-        tokens: list[Token] = [(NO_FEATURE, one, (0, 0)) for one in self._start]
-        for stretch in self._stretches(example.texts):
-            tokens += [stretch] if isinstance(stretch, tuple) else self._cut(stretch)
+        shared: list[str] = []
+        tokens = list(self._tokens(example.texts, shared))
         slots: list[Slot] = []
         explained = [*(PARTS.index(name) for name in PARTS[:wanted] if name in self.prompt.features)]
         explained += range(wanted, wanted + len(self.blocks))
@@ -97,25 +103,21 @@ class PromptReader:
             slots.append(Slot(part, np.asarray(ids if part == NO_FEATURE else [], dtype=np.int64), 0))
             if part != NO_FEATURE:
                 parts[part] = (ids, [place for _, _, place in own])
-        return Reading(slots, parts)
+        return Reading(slots, parts, notes=_border_notes(shared))
+
+    def ids(self, *texts: str) -> list[int]:
+        """Return the tokens of the prompt about a text, or about two, which may be empty."""
+        return [one for _, one, _ in self._tokens(texts, [])]
+
+    def _tokens(self, texts: Sequence[str], shared: list[str]) -> Iterator[Token]:
+        """Yield the tokens of a row, and note those that hold characters of a part and of the prompt."""
+        yield from ((NO_FEATURE, one, (0, 0)) for one in self._start)
+        for stretch in self._stretches(texts):
+            yield from [stretch] if isinstance(stretch, tuple) else self._cut(stretch, shared)
 
     def written(self, *texts: str) -> str:
         """Return the prompt about a text, or about two, as it is read."""
         return self.prompt.written(self.pieces, texts)
-
-    def around_question(self, begin: str) -> tuple[str, str]:
-        """Return what stands between an answer in a chat and a question about it, and what stands behind that.
-
-        Args:
-            begin: What the reply begins with.
-        """
-        content = "".join(MARK.format(piece) if isinstance(piece, int) else piece for piece in self.prompt.pieces)
-        said = [("user", content), ("assistant", MARK.format(ANSWER)), ("user", MARK.format(QUESTION))]
-        whole = _filled_in(self._tokenizer, [{"role": role, "content": words} for role, words in said])
-        found = re.search(MARK.format(ANSWER) + "(.*)" + MARK.format(QUESTION) + "(.*)", whole, re.DOTALL)
-        if found is None:
-            raise ModelError("the chat template of the model shows no dialogue; set chat = false in the prompt.")
-        return found[1], found[2] + begin
 
     def _stretches(self, texts: Sequence[str]) -> Iterator[_Stretch | Token]:
         """Yield control tokens, and the words between them."""
@@ -134,32 +136,45 @@ class PromptReader:
                     yield current
                     place = (before, before + len(words)) if block else (0, 0)
                     yield part, int(self._tokenizer.convert_tokens_to_ids(words)), place
-                    current = _Stretch()
+                    current = _Stretch(words)
                 before += len(words)
         yield current
 
-    def _cut(self, stretch: _Stretch) -> Iterator[Token]:
-        """Cut words into tokens; one belongs to the part that holds its first visible character."""
+    def _cut(self, stretch: _Stretch, shared: list[str]) -> Iterator[Token]:
+        """Cut words into tokens; one belongs to the part that holds its first visible character, and nothing behind."""
         if not stretch.words:
             return
-        for token, (start, end) in zip(*tokens_of(self._tokenizer, stretch.words), strict=True):
+        for token, (start, end) in zip(*self._read_behind(stretch.control, stretch.words), strict=True):
             visible = first_visible(stretch.words, start, end)
             anchor = start if visible is None else visible
-            inside = [one for one in stretch.parts if one[1] <= anchor < one[2]]
-            if not inside:
+            own = next((one for one in stretch.parts if one[1] <= anchor < one[2]), None)
+            if _is_shared(stretch, own, anchor, end):
+                shared += [] if visible is None else [stretch.words[start:end]]
+                own = None
+            if own is None:
                 yield NO_FEATURE, token, (0, 0)
                 continue
-            ((part, first, last, before),) = inside
+            part, first, last, before = own
             yield part, token, (max(start, first) - first + before, min(end, last) - first + before)
+
+    def _read_behind(self, control: str, words: str) -> tuple[list[int], Offsets]:
+        """Return ids and offsets of words behind a control token, which may take a blank, or bring one."""
+        if not control or (self._controls is not None and self._controls.search(words)):
+            return tokens_of(self._tokenizer, words)
+        (first, *ids), (_, *places) = tokens_of(self._tokenizer, control + words, controls=True)
+        if first != self._tokenizer.convert_tokens_to_ids(control):
+            return tokens_of(self._tokenizer, words)
+        size = len(control)
+        return ids, [(max(0, start - size), max(0, end - size)) for start, end in places]
 
     def behind(self, answer: str) -> Ints:
         """Return the tokens of an answer, as they are behind the end of the prompt."""
         if not answer.strip():
             raise SettingError("a text that is to be explained as an answer is empty.")
-        tail = self._tail
-        before = tokens_of(self._tokenizer, tail)[0] if tail else []
-        joint = between(self.prompt, tail, self._blank, answer)
-        ids = tokens_of(self._tokenizer, tail + joint + answer)[0]
+        tail = self._tail or ("" if self._control else ANCHOR)
+        before = self._read_behind(self._control, tail)[0] if tail else []
+        joint = between(self.prompt, self._tail, self._blank, answer)
+        ids = self._read_behind(self._control, tail + joint + answer)[0]
         if ids[: len(before)] != before:
             raise SettingError(
                 f"the answer '{answer}' runs together with the end of the prompt '{self.prompt.name}' into one "
@@ -183,12 +198,47 @@ class PromptReader:
         return {label: ids[:1] for label, ids in answers.items()} if first else answers
 
 
+def _is_shared(stretch: _Stretch, own: tuple[int, int, int, int] | None, anchor: int, end: int) -> bool:
+    """Say whether a token holds characters of a part and of the prompt; blanks before a word do not count.
+
+    Args:
+        stretch: The words that it is of.
+        own: The part that it seems to belong to.
+        anchor: Its first visible character.
+        end: One past its last.
+    """
+    of_parts = {place for _, first, last, _ in stretch.parts for place in range(max(first, anchor), min(last, end))}
+    others = [stretch.words[place] for place in range(anchor, end) if place not in of_parts]
+    if own is not None:
+        return any(one != " " for one in others)
+    return any(not stretch.words[place].isspace() for place in of_parts)
+
+
+def _border_notes(shared: Sequence[str]) -> tuple[str, ...]:
+    """Say which tokens hold characters of a text and of its prompt."""
+    if not shared:
+        return ()
+    named = ", ".join(repr(one) for one in shared[:SHOWN])
+    several = f"tokens ({named}) hold" if shared[1:] else f"token ({named}) holds"
+    whose = "they are the prompt's, and never" if shared[1:] else "it is the prompt's, and never"
+    return (f"{len(shared)} {several} characters of the text and of the prompt around it; {whose} removed",)
+
+
 def replacement_tokens(tokenizer: Any, prompt: Prompt) -> dict[str, int]:  # noqa: ANN401  transformers' own type
     """Return the neutral token, and the unknown one where it is not a control token that goes by that name."""
     found, unknown = {"neutral": _neutral_token(tokenizer, prompt)}, tokenizer.unk_token_id
     if unknown is not None and "unk" in str(tokenizer.unk_token).lower():
         found["unk"] = int(unknown)
     return found
+
+
+def scoring_notes(prompt: Prompt, answers: Sequence[Ints]) -> list[str]:
+    """Say how answers of several tokens are scored, and how many tokens each has."""
+    counts = [len(ids) for ids in answers]
+    each = ", ".join(f"{label}: {count}" for label, count in zip(prompt.answers, counts, strict=True))
+    told = each if len(counts) <= LISTED else f"{min(counts)} to {max(counts)}"
+    how = "mean" if prompt.scoring == "mean" else "sum of the"
+    return [f"the logit of a label is the {how} log-probability of the tokens of its answer ({told})"]
 
 
 def control_notes(tokenizer: Any, replacements: Mapping[str, int]) -> list[str]:  # noqa: ANN401
@@ -208,36 +258,3 @@ def _neutral_token(tokenizer: Any, prompt: Prompt) -> int:  # noqa: ANN401  tran
     if prompt.neutral is not None:
         raise SettingError(f"neutral = '{prompt.neutral}' must be one token of the model; it is {len(ids)}.")
     raise ModelError("no neutral word is one token of this model; name one in the prompt: neutral = '...'.")
-
-
-def _control_tokens(tokenizer: Any) -> "re.Pattern[str] | None":  # noqa: ANN401  transformers' own type
-    """Return what matches a control token, or None where there is none."""
-    names = {str(token) for token in tokenizer.get_added_vocab()} | set(tokenizer.all_special_tokens)
-    pattern = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name)
-    return re.compile(f"({pattern})") if pattern else None
-
-
-def _in_chat(tokenizer: Any, prompt: Prompt) -> tuple[Piece, ...]:  # noqa: ANN401  transformers' own type
-    """Return a prompt as a message in the model's own chat template."""
-    if not getattr(tokenizer, "chat_template", None):
-        raise ModelError(
-            f"the prompt '{prompt.name}' is a chat message, and the model's tokenizer has no chat template; "
-            "set chat = false in the prompt."
-        )
-    content = "".join(MARK.format(piece) if isinstance(piece, int) else piece for piece in prompt.pieces)
-    whole = _filled_in(tokenizer, [{"role": "user", "content": content}])
-    parts = re.split(MARK.format("(\\d+)"), whole)
-    found = tuple(int(part) if number % 2 else part for number, part in enumerate(parts))
-    if sum(isinstance(one, int) for one in found) != sum(isinstance(one, int) for one in prompt.pieces):
-        raise ModelError("the chat template of the model does not show the message; set chat = false in the prompt.")
-    return tuple(piece for piece in found if piece != "")
-
-
-def _filled_in(tokenizer: Any, messages: list[dict[str, str]]) -> str:  # noqa: ANN401  transformers' own type
-    """Return messages in the model's own chat template, ready for its reply."""
-    try:
-        return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
-    except BaseException as error:
-        if not is_failure(error):
-            raise
-        raise ModelError(f"the chat template of the model cannot be filled in: {reason(error)}") from error

@@ -9,8 +9,8 @@ content ("N/A", "[MASK]" and an empty one) is taken off under `calibration="cont
     score of a label - log of its mean probability over texts without content
 
 Rows that begin alike are read once up to where they differ (see `prefixes`), and answers go on from the states of the
-row that they are behind. The first time that states are reused, one row is read plainly as well; if the two differ,
-none are reused any more.
+row that they are behind (see `continuing`). When states are reused first, and for a row longer than any before, the row
+is read by plain calls as well; if the two differ, none are reused any more.
 """
 
 from collections.abc import Mapping
@@ -29,10 +29,10 @@ from whylight.core.identity import digest
 from whylight.core.labels import Head, Labels
 from whylight.core.prompt import PARTS, Prompt
 from whylight.core.text import Text
-from whylight.models import tokenised
+from whylight.models import continuing, tokenised
 from whylight.models.holding import held
 from whylight.models.prefixes import LEAST, Prefixes, Root, common_prefix
-from whylight.models.prompt_reading import PromptReader, control_notes, replacement_tokens
+from whylight.models.prompt_reading import PromptReader, control_notes, replacement_tokens, scoring_notes
 from whylight.models.token_network import TokenNetwork
 from whylight.models.unchanged import unchanged
 from whylight.views.tokens import TokenBatch, TokenWindow
@@ -63,7 +63,8 @@ class PromptedNetwork(TokenNetwork):
             self.kind = f"{self.kind} whose prompt is explained block by block"
         self.whole = limit
         self.costs = self._unread
-        self._prefixes = Prefixes()
+        self._keeps_tokens = continuing.keeps_tokens(model)
+        self._prefixes = Prefixes(usable=self._keeps_tokens)
         self._without_content: Tensor | None = None
         super().__init__(model, tokenizer, limit=limit - self._reserved + 1)
         self.computed = 0
@@ -93,8 +94,9 @@ class PromptedNetwork(TokenNetwork):
 
     def encode(self, example: Text, *, unit: Unit, long: Long) -> Encoded:
         """Cut an example into features and windows, each inside the prompt."""
-        self._without_content = None  # the model may have been trained on since the last text
-        self._prefixes.forget()
+        self._prefixes.forget()  # the model may have been trained on since the last text
+        if self.prompt.calibration != "none":  # now: while a view exchanges word embeddings, it would exchange these
+            self._without_content = self._found_without_content()
         with held(self.tokenizer):
             encoded = tokenised.encode(
                 self.tokenizer,
@@ -112,7 +114,9 @@ class PromptedNetwork(TokenNetwork):
         """What the receipt says of features that are no words of a text, and of removers that there are not."""
         names = ", ".join(block.name for block in self.reader.blocks)
         blocks = [f"of the prompt, each of these is one feature: {names}"] if names else []
-        return [*blocks, *control_notes(self.tokenizer, self.replacements)]
+        # where labels are texts, it is said of each how it is scored
+        scored = scoring_notes(self.prompt, self.answers) if self.normalised and not self.prompt.free else []
+        return [*scored, *blocks, *control_notes(self.tokenizer, self.replacements)]
 
     @property
     def removers(self) -> tuple[str, ...]:
@@ -123,7 +127,10 @@ class PromptedNetwork(TokenNetwork):
     def forward(self, rows: TokenBatch, **options: Any) -> Any:  # noqa: ANN401  a transformers output
         """Run one batch; its logits are one column per label."""
         places = torch.as_tensor(rows.lengths, device=self.model.device) - 1
+        if self.continues and not self._keeps_tokens:
+            return SequenceClassifierOutput(logits=self._read_whole(rows, options))
         options["use_cache"] = self.continues
+        options |= {"past_key_values": continuing.no_states()} if self.continues else {}
         self.computed += int(rows.lengths.sum())
         output = super().forward(rows, **self._reading(places), **options)
         logits = self._labels(output, places, rows)
@@ -156,8 +163,10 @@ class PromptedNetwork(TokenNetwork):
     def plain_inputs(self, example: Text, window: TokenWindow) -> Mapping[str, Tensor]:
         """Return the ids of a prompt about a text, as the tokenizer gives them for the whole of it."""
         ids = self._written_ids(*example.texts)
-        left = torch.as_tensor(window.ids, device=ids.device)  # of a text that is too long
-        return {"input_ids": (ids if len(ids) == len(left) else left)[None]}
+        left = torch.as_tensor(window.ids, device=ids.device)
+        # of a text that is too long; and some tokenizers end what they read, which a prompt must not be
+        cut = len(ids) > self.limit or torch.equal(ids[: len(left)], left)
+        return {"input_ids": (left if cut else ids)[None]}
 
     def plain_logits(self, inputs: Mapping[str, Tensor]) -> Tensor:
         """Return the scores of labels, `[1, labels]`, by one plain call of the model per label."""
@@ -165,13 +174,24 @@ class PromptedNetwork(TokenNetwork):
 
     def _plain_scores(self, ids: Tensor) -> Tensor:
         """Return the scores of labels behind a row of ids, `[labels]`, before calibration."""
-        found = []
-        for answer in self.answers:
-            own = torch.as_tensor(answer, device=ids.device)
-            logits = self.model(input_ids=torch.cat([ids, own])[None]).logits[0, -len(own) - 1 : -1]
-            values = (logits.float().log_softmax(-1) if self.normalised else logits)[range(len(own)), own]
-            found.append(values.sum() if self.prompt.scoring == "sum" else values.mean())
-        return torch.stack(found)
+        return continuing.read_whole(
+            self.model, ids, self.answers, normalised=self.normalised, summed=self.prompt.scoring == "sum"
+        )
+
+    def _read_whole(self, rows: TokenBatch, options: Mapping[str, Any]) -> Tensor:
+        """Return one column per label by plain calls, for a model from whose states no answer can go on."""
+        if rows.zeroed is not None or options:
+            raise continuing.no_tokens(self.architecture)
+        ids = torch.as_tensor(np.ascontiguousarray(rows.ids), device=self.model.device)
+        self.computed += int(self._unread(rows).sum())
+        found = [self._plain_scores(row[:length]) for row, length in zip(ids, rows.lengths.tolist(), strict=True)]
+        return torch.stack(found) - self._offsets
+
+    def embed(self, ids: Ints) -> Tensor:
+        """Return the word embeddings of tokens, `[tokens, dims]`, for views that exchange them."""
+        if self.continues and not self._keeps_tokens:
+            raise continuing.no_tokens(self.architecture)
+        return super().embed(ids)
 
     def contents(self, labels: Labels) -> dict[str, str]:
         """Return hashes of weights, configuration, tokenizer and prompt, and of how the model is asked."""
@@ -198,54 +218,30 @@ class PromptedNetwork(TokenNetwork):
         kept = torch.unique(places) if "logits_to_keep" in self._accepted else torch.arange(logits.shape[1])
         last = logits[torch.arange(len(logits)), torch.searchsorted(kept.to(places.device), places)]  # [rows, tokens]
         first = torch.as_tensor([int(answer[0]) for answer in self.answers], device=last.device)
-        total: Tensor = (last.float().log_softmax(-1) if self.normalised else last)[:, first]
+        total: Tensor = (continuing.log_probabilities(last) if self.normalised else last)[:, first]
         if self.continues:
-            total = total + self._continued(output.past_key_values, rows)
+            self.computed += len(rows) * (sum(map(len, self.answers)) - len(self.answers))
+            lengths = torch.as_tensor(rows.lengths, device=last.device)
+            total = total + continuing.read_on(self.model, output.past_key_values, lengths, self.answers)
         if self.continues and self.prompt.scoring == "mean":
             total = total / torch.as_tensor([len(answer) for answer in self.answers], device=total.device)
         return total - self._offsets
-
-    def _continued(self, cache: Any, rows: TokenBatch) -> Tensor:  # noqa: ANN401  transformers' own type
-        """Return the log-probability of what follows the first token of each answer, `[rows, labels]`."""
-        device, count = self.model.device, len(self.answers)
-        width = max(map(len, self.answers)) - 1
-        ids, wanted = (np.zeros((count, width), dtype=np.int64) for _ in range(2))
-        real = np.zeros((count, width), dtype=bool)
-        for row, answer in enumerate(self.answers):
-            more = len(answer) - 1
-            ids[row, :more], wanted[row, :more], real[row, :more] = answer[:-1], answer[1:], True
-        lengths = torch.as_tensor(rows.lengths, device=device)
-        before = torch.arange(int(lengths.max()), device=device) < lengths[:, None]
-        there = torch.as_tensor(real, device=device).repeat(len(rows), 1)
-        options: dict[str, Tensor] = {}
-        if "position_ids" in self._accepted:
-            options["position_ids"] = lengths.repeat_interleave(count)[:, None] + torch.arange(width, device=device)
-        if count > 1:
-            cache.batch_repeat_interleave(count)
-        self.computed += len(rows) * int(real.sum())
-        output = self.model(
-            input_ids=torch.as_tensor(ids, device=device).repeat(len(rows), 1),
-            attention_mask=torch.cat([before.repeat_interleave(count, dim=0), there], dim=1).long(),
-            past_key_values=cache,
-            use_cache=True,
-            **options,
-        )
-        follow = torch.as_tensor(wanted, device=device).repeat(len(rows), 1)[..., None]
-        values = output.logits.float().log_softmax(-1).gather(-1, follow)[..., 0]
-        sums: Tensor = (values * there).sum(-1)
-        return sums.reshape(len(rows), count)
 
     @property
     def _offsets(self) -> Tensor:
         """What the prompt says of texts without content, `[labels]`; found out anew for each text."""
         if self.prompt.calibration == "none":
             return torch.zeros(len(self.answers), device=self.model.device)
-        with held(self.model):
-            if self._without_content is None:
-                with unchanged(self.model), torch.no_grad():
-                    shares = [self._plain_scores(self._written_ids(one, one)).softmax(-1) for one in CONTENT_FREE]
-                self._without_content = torch.stack(shares).mean(0).log()
-            return self._without_content
+        if self._without_content is None:
+            self._without_content = self._found_without_content()
+        return self._without_content
+
+    def _found_without_content(self) -> Tensor:
+        with held(self.tokenizer):
+            empty = [self.reader.ids(*[one] * self.prompt.n_texts) for one in CONTENT_FREE]
+        with unchanged(self.model), torch.inference_mode(mode=False), torch.no_grad():
+            rows = [torch.as_tensor(ids, device=self.model.device) for ids in empty]
+            return torch.stack([self._plain_scores(row).softmax(-1) for row in rows]).mean(0).log()
 
     def _written_ids(self, *texts: str) -> Tensor:
         """Return the ids of the prompt about a text, or two, as the tokenizer gives them for the whole of it."""
@@ -260,28 +256,32 @@ class PromptedNetwork(TokenNetwork):
         root, shared = prefixes.longest(rows)
         common = common_prefix(rows)
         if len(rows) > 1 and common >= max(LEAST, int(shared.min()) + LEAST):
-            self._read_on(TokenBatch(rows.ids[:1, :common], rows.types[:1, :common], np.asarray([common])), prefixes)
+            self._read_common(TokenBatch(rows.ids[:1, :common], rows.types[:1, :common], np.asarray([common])))
             root, shared = prefixes.longest(rows)
         length = int(shared.min())
         if root is None or length < LEAST:
             root, length = None, 0
-        values = self._from(root, length, rows, prefixes)
-        if root is not None and not prefixes.proven:
-            plain = self.forward(rows.take([0])).logits
-            if not torch.allclose(values[:1], plain, rtol=TOLERANCE, atol=TOLERANCE):
+        values = self._labels(*self._read_behind(root, length, rows), rows)
+        if root is not None and rows.lengths[0] > prefixes.proven:
+            first = torch.as_tensor(rows.ids[0, : rows.lengths[0]], device=values.device)
+            plain = self.plain_logits({"input_ids": first[None]})
+            if not torch.allclose(values[:1], plain.to(values.dtype), rtol=TOLERANCE, atol=TOLERANCE):
                 prefixes.usable = False
                 return torch.cat([self.forward(rows.take([row])).logits for row in range(len(rows))])
-            prefixes.proven = True
+            prefixes.proven = int(rows.lengths[0])
         return values
 
-    def _read_on(self, row: TokenBatch, prefixes: Prefixes) -> None:
+    def _read_common(self, row: TokenBatch) -> None:
         """Read a stretch that no answer is wanted of, for the rows that begin with it."""
-        root, shared = prefixes.longest(row)
+        root, shared = self._prefixes.longest(row)
         length = int(shared[0]) if root is not None and shared[0] >= LEAST else 0
-        self._from(root if length else None, length, row, prefixes)
+        self._read_behind(root if length else None, length, row)
 
-    def _from(self, root: Root | None, length: int, rows: TokenBatch, prefixes: Prefixes) -> Tensor:
-        """Read rows behind the first tokens of another; the states of a single row are kept."""
+    def _read_behind(self, root: Root | None, length: int, rows: TokenBatch) -> tuple[Any, Tensor]:
+        """Read rows behind the first tokens of another, and return the output and where in it rows end.
+
+        The states of a single row are kept.
+        """
         device = self.model.device
         lengths = torch.as_tensor(rows.lengths, device=device)
         ids = torch.as_tensor(np.ascontiguousarray(rows.ids[:, length:]), device=device)
@@ -289,12 +289,11 @@ class PromptedNetwork(TokenNetwork):
         options: dict[str, Any] = self._reading(lengths - 1 - length)
         if "position_ids" in self._accepted:
             options["position_ids"] = torch.arange(length, rows.ids.shape[1], device=device).expand(len(rows), -1)
-        if root is not None:
-            options["past_key_values"] = root.cache(length, len(rows))
+        options["past_key_values"] = continuing.no_states() if root is None else root.cache(length, len(rows))
         output = self.model(
             input_ids=ids.masked_fill(~mask[:, length:], 0), attention_mask=mask.long(), use_cache=True, **options
         )
         self.computed += int(rows.lengths.sum()) - length * len(rows)
         if len(rows) == 1:
-            prefixes.keep(rows.ids[0], output.past_key_values)
-        return self._labels(output, lengths - 1 - length, rows)
+            self._prefixes.keep(rows.ids[0], output.past_key_values)
+        return output, lengths - 1 - length

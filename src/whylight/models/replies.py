@@ -115,6 +115,11 @@ class Question:
 
 def question(endpoint: Endpoint, prompt: Prompt) -> Question:
     """Return a prompt as an endpoint is asked it; what it cannot be asked is refused."""
+    if prompt.free:
+        raise SettingError(
+            f"the prompt '{prompt.name}' has no answers, and an endpoint is asked for labels alone: it does not say "
+            "how likely a given text is; write [answers] into the prompt."
+        )
     if prompt.takes_pairs:
         raise SettingError(
             f"the prompt '{prompt.name}' asks about a pair of texts, and an endpoint is asked about single ones; write "

@@ -30,10 +30,12 @@ class Reading:
     Attributes:
         slots: What stands where in a row.
         parts: Ids and offsets of the tokens of each part that is explained; offsets are into the part.
+        notes: What the receipt must say of them.
     """
 
     slots: list[Slot]
     parts: dict[int, tuple[list[int], Offsets]]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

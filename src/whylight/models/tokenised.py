@@ -107,10 +107,9 @@ def encode(  # noqa: PLR0913  one keyword per fact of the model
         read = _cut(encoded, frame, parts, texts=texts, long=long, limit=limit)
     rows = (one for one in read.windows if isinstance(one, TokenWindow))
     windows = tuple(replace(one, texts=example.parts, spans=read.places) for one in rows)
-    read = replace(read, windows=windows)
-    return replace(
-        read, notes=(*read.notes, *_joint_notes([text for part in parts.values() for text in part.joint], unit))
-    )
+    read, border = replace(read, windows=windows), (() if reading is None else reading.notes)
+    joint = [text for part in parts.values() for text in part.joint]
+    return replace(read, notes=(*read.notes, *border, *_joint_notes(joint, unit)))
 
 
 def _part(
@@ -145,10 +144,15 @@ def _part(
     return TextTokens(np.asarray(ids, dtype=np.int64), owners, boundaries, joint), features
 
 
-def tokens_of(tokenizer: Any, text: str) -> tuple[list[int], Offsets]:  # noqa: ANN401  transformers' own types
-    """Return the ids and offsets of a text's own tokens."""
-    # split_special_tokens: a "[SEP]" that a user typed is text, not structure
-    options = {"add_special_tokens": False, "return_offsets_mapping": True, "split_special_tokens": True}
+def tokens_of(tokenizer: Any, text: str, *, controls: bool = False) -> tuple[list[int], Offsets]:  # noqa: ANN401  transformers' own types
+    """Return the ids and offsets of a text's own tokens.
+
+    Args:
+        tokenizer: A fast Hugging Face tokenizer.
+        text: The text.
+        controls: Whether it may hold control tokens; a "[SEP]" that a user typed is text, and not structure.
+    """
+    options = {"add_special_tokens": False, "return_offsets_mapping": True, "split_special_tokens": not controls}
     try:
         found = tokenizer(text, verbose=False, **options)
     except BaseException as error:  # the tokenizers raise nothing more special

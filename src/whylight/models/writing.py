@@ -22,6 +22,7 @@ from whylight.core.encoded import Encoded
 from whylight.core.errors import InputError
 from whylight.core.identity import digest
 from whylight.core.labels import GENERATED, WRITTEN, Labels
+from whylight.models.continuing import keeps_tokens, no_states
 from whylight.models.holding import held
 from whylight.models.prefixes import Prefixes
 from whylight.models.prompted import PromptedNetwork
@@ -136,13 +137,15 @@ def write(
         prefixes: Where to keep the states of what stands before.
     """
     row = torch.as_tensor(np.asarray(ids), device=model.device)[None]
-    chosen, ends, cache = list[int](), _end_tokens(model, tokenizer), None
-    last = {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.forward).parameters else {}
+    chosen, ends = list[int](), _end_tokens(model, tokenizer)
+    options: dict[str, Any] = {}
+    if "logits_to_keep" in inspect.signature(model.forward).parameters:
+        options["logits_to_keep"] = 1
+    cache = no_states() if keeps_tokens(model) else None
+    options |= {} if cache is None else {"past_key_values": cache, "use_cache": True}
     for number in range(length):
-        unread = row if cache is None else row[:, -1:]
-        output = model(input_ids=unread, past_key_values=cache, use_cache=True, **last)
-        cache = output.past_key_values
-        if number == 0 and prefixes is not None:
+        output = model(input_ids=row if number == 0 or cache is None else row[:, -1:], **options)
+        if number == 0 and prefixes is not None and cache is not None:
             prefixes.keep(np.asarray(ids), cache)
         best = int(output.logits[0, -1].float().argmax())
         if best in ends:

@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
 
 from whylight.core.arrays import Bools
 from whylight.core.errors import SettingError, unknown
@@ -71,6 +70,8 @@ def blurred(frame: Frames, radius: float) -> Frames:
     """Return a picture without details finer than a radius, in pixels."""
     if radius <= 0:
         raise SettingError(f"the setting 'radius' must be above 0, not {radius:g}.")
+    from scipy.ndimage import gaussian_filter  # noqa: PLC0415  every text would wait for it
+
     return np.asarray(gaussian_filter(frame, sigma=(radius, radius, 0), mode="nearest"), dtype=np.float32)
 
 

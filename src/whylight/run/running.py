@@ -203,9 +203,8 @@ def call_of(question: Question) -> dict[str, JsonValue]:
 
 def loading_of(loaded: Mapping[str, Any]) -> dict[str, JsonValue]:
     """Return how a model was loaded, as far as a folder can say it; where it runs is no part of that."""
-    kinds = (str, int, float, list, tuple)
-    own: dict[str, Any] = {name: one for name, one in loaded.items() if name != "device" and isinstance(one, kinds)}
-    return own
+    plain = {name: list(one) if isinstance(one, tuple) else one for name, one in loaded.items() if name != "device"}
+    return {name: one for name, one in plain.items() if isinstance(one, str | int | float | list)}
 
 
 def question_of(call: Mapping[str, Any]) -> Question:

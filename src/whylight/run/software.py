@@ -5,7 +5,7 @@ from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from whylight import __version__
+from whylight.core.version import VERSION
 from whylight.explaining.console import complain
 from whylight.store.runs import Manifest
 
@@ -15,7 +15,7 @@ PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
 
 def software() -> dict[str, str]:
     """Return the versions of what computes numbers here."""
-    found = {"whylight": __version__}
+    found = {"whylight": VERSION}
     for name in PACKAGES:
         try:
             found[name] = version(name)

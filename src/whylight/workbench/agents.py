@@ -7,9 +7,11 @@ Three tools. `predict` gives probabilities; `explain` the evidence for a label, 
     kept         = p with nothing but the evidence    the evidence is enough
     agreement    = characters that two methods share / characters that either names
 
-Nothing is kept, and nothing but the model is asked. Standard output carries the protocol alone.
+Nothing is kept, and nothing but the model is asked, one question at a time: agents ask several at once, and a model
+that is being explained must not be used by others. Standard output carries the protocol alone.
 """
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from whylight.views.classifier import Classifier, require_texts
 from whylight.views.meter import Meter
 from whylight.workbench.bench import evidence_json, working_methods
 from whylight.workbench.desk import distance
+from whylight.workbench.outside import check_asked
 from whylight.workbench.reviewing import overlap
 
 LONGEST = 200_000
@@ -50,12 +53,13 @@ def make_server(classifier: Classifier) -> MCPServer[Any]:
     require_texts(classifier.reads, "a tool for agents")
     classifier.labels.require_fixed("a tool for agents")
     server: MCPServer[Any] = MCPServer("whylight", instructions=ABOUT, version=__version__, log_level="WARNING")
-    methods = working_methods(classifier)
+    methods, turn = working_methods(classifier), threading.Lock()
 
     @server.tool()
     def predict(text: str, pair: str | None = None) -> dict[str, Any]:
         """Say which labels the model gives to a text, with the probability of each."""
-        answer = open_case(classifier, _text(text, pair)).prediction
+        with turn:
+            answer = open_case(classifier, _text(text, pair)).prediction
         names = classifier.labels.names
         return {
             "predicted": [names[index] for index in answer.predicted],
@@ -67,7 +71,8 @@ def make_server(classifier: Classifier) -> MCPServer[Any]:
         text: str, label: str | None = None, method: str | None = None, pair: str | None = None
     ) -> dict[str, Any]:
         """Say which words made the model decide: evidence for a label (if none is named, the predicted one)."""
-        found = _explained(classifier, _text(text, pair), method or methods[0], label)
+        with turn:
+            found = _explained(classifier, _text(text, pair), method or methods[0], label)
         return evidence_json(found, found.targets[0].label)
 
     @server.tool()
@@ -76,10 +81,11 @@ def make_server(classifier: Classifier) -> MCPServer[Any]:
     ) -> dict[str, Any]:
         """Say how far the evidence can be trusted: does the decision fall without it, and do two methods agree?"""
         given, first = _text(text, pair), method or methods[0]
-        found = _explained(classifier, given, first, label)
-        others = [one for one in methods if one != first][:1]
-        rest = [_explained(classifier, given, one, found.targets[0].label) for one in others]
-        return trusted(classifier, found, rest)
+        with turn:
+            found = _explained(classifier, given, first, label)
+            others = [one for one in methods if one != first][:1]
+            rest = [_explained(classifier, given, one, found.targets[0].label) for one in others]
+            return trusted(classifier, found, rest)
 
     return server
 
@@ -117,6 +123,7 @@ def _verdict(whole: float, without: float, shared: list[float], *, any_evidence:
 
 
 def _explained(classifier: Classifier, text: Text, method: str, label: str | None) -> Explanation:
+    check_asked(classifier, method, {})
     target = label or classifier.labels.names[open_case(classifier, text).prediction.index]
     return explained(classifier, text, method=method, target=[target], progress=False, budget=BUDGET)
 

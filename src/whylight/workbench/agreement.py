@@ -1,11 +1,13 @@
 """How far reviewers agree, and where they do not, so that somebody can decide.
 
-    labels    Cohen's kappa over (document, label) pairs that both decided: accepted or added against rejected
+    labels    Cohen's kappa over (document, label) pairs that one of them decided: whether the label applies
     evidence  F1 of characters, one reviewer against the other, over labels that both say apply
 
-Of several reviewers, every two are compared. Kappa is nan where one of them always says the same: there is no chance
-agreement to beat. A disagreement is a label that one accepts and another rejects, or evidence that differs in more than
-`SLACK` of its characters.
+Reviews are finished ones, so that a label which somebody left undecided does not apply, by that review: what one adds
+and the other misses is a disagreement here, in the list of these, and in what is exported. Of several reviewers, every
+two are compared. Kappa is nan where one of them always says the same: there is no chance agreement to beat. A
+disagreement is a label that one accepts and another rejects, or evidence that differs in more than `SLACK` of its
+characters.
 """
 
 import math
@@ -27,7 +29,7 @@ class Agreement:
         first: One.
         second: The other.
         documents: Documents that both finished.
-        pairs: Labels of these that both decided about.
+        pairs: Labels of these that one of them decided about, or both.
         same: Share of them on which they decided alike.
         kappa: The same, beyond chance; nan where there is none.
         evidence: F1 of the characters that they marked; nan where nothing was marked by both.
@@ -70,7 +72,7 @@ def disagreements(reviews: Mapping[str, Review]) -> list[Disagreement]:
     for label in labels:
         decisions = {name: one.decisions.get(label) for name, one in reviews.items()}
         marked = {name: one.marked.get(label, ()) for name, one in reviews.items()}
-        applies = {what not in (None, "rejected") for what in decisions.values()}
+        applies = {one.applies(label) for one in reviews.values()}
         if len(applies) > 1:
             found.append(Disagreement(label, decisions, marked, "label"))
         elif applies == {True} and any(
@@ -99,10 +101,7 @@ def _compared(first: str, second: str, both: Sequence[tuple[Review, Review]]) ->
     shared = sizes = 0
     for one, other in both:
         for label in dict.fromkeys((*one.decisions, *other.decisions)):
-            mine, theirs = (review.decisions.get(label) for review in (one, other))
-            if mine is None or theirs is None:
-                continue
-            votes.append((mine != "rejected", theirs != "rejected"))
+            votes.append((one.applies(label), other.applies(label)))
             if votes[-1] == (True, True):
                 own, others = (characters(review.marked.get(label, ())) for review in (one, other))
                 shared += len(own & others)

@@ -56,6 +56,7 @@ class Bench:
         desk: The model.
         sessions: Who may come in.
         job: Long work.
+        asked: How commands ask for the model, beside its name.
     """
 
     engine: Engine
@@ -63,6 +64,17 @@ class Bench:
     desk: Desk
     sessions: Sessions
     job: Job = field(default_factory=Job)
+    asked: tuple[str, ...] = ()
+
+    @property
+    def under(self) -> dict[str, Any]:
+        """Which model is on the desk, and what explains it: what an event is done under."""
+        return {
+            "model": self.desk.classifier.identity,
+            "contents": self.desk.findings.model,
+            "methods": list(self.desk.methods),
+            "asked": list(self.asked),
+        }
 
     def start_looking(self) -> bool:
         """Find out where documents stand that nobody has looked at; False if that is under way already."""
@@ -99,7 +111,13 @@ class Bench:
 
 
 def make_bench(
-    engine: Engine, classifier: Classifier, data: Dataset | None, *, methods: Sequence[str] = (), password: str | None
+    engine: Engine,
+    classifier: Classifier,
+    data: Dataset | None,
+    *,
+    methods: Sequence[str] = (),
+    password: str | None,
+    asked: Sequence[str] = (),
 ) -> Bench:
     """Put a model in front of documents.
 
@@ -109,13 +127,14 @@ def make_bench(
         data: Documents to add to those that are there.
         methods: Methods that explain; two that work if left out.
         password: What must be given to sign in.
+        asked: How commands ask for the model, beside its name: `("--head", "sigmoid")`.
     """
     journal = Journal(engine)
     if data is not None:
         journal.take_in(data)
     findings = Findings(engine, model_digest(classifier))
     desk = Desk(classifier, methods=methods or working_methods(classifier), findings=findings)
-    return Bench(engine, journal, desk, Sessions(signing_key(engine), password))
+    return Bench(engine, journal, desk, Sessions(signing_key(engine), password), asked=tuple(asked))
 
 
 def working_methods(classifier: Classifier) -> list[str]:

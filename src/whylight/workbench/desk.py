@@ -20,14 +20,16 @@ from statistics import fmean
 
 import numpy as np
 
+from whylight import __version__
 from whylight.core.errors import ModelError
 from whylight.core.evidence import Evidence, evidence
 from whylight.core.explanation import Explanation, Prediction
 from whylight.core.identity import digest
 from whylight.core.labels import Labels
+from whylight.core.registry import METHODS, Spec
 from whylight.core.text import Span, Text
 from whylight.explaining.case import Case, open_case
-from whylight.explaining.compatible import require
+from whylight.explaining.compatible import compatible, require
 from whylight.explaining.explain import explain
 from whylight.explaining.options import Options
 from whylight.explaining.removing import chosen_removal
@@ -37,6 +39,7 @@ from whylight.views.classifier import Classifier, require_texts
 from whylight.views.meter import Meter
 from whylight.workbench.findings import Findings, Standing
 from whylight.workbench.journal import Document
+from whylight.workbench.outside import check_asked
 from whylight.workbench.reviewing import characters, overlap
 
 OPEN = 8
@@ -105,16 +108,28 @@ class Desk:
             self.findings.keep(key, found, document)
         return found
 
+    def working(self) -> list[Spec]:
+        """Return the methods that work with the model; it may be tried for that."""
+        with self._lock:
+            found = compatible(self.classifier)
+        return [METHODS[name] for name, obstacle in found.items() if obstacle is None]
+
     def lent_key(self, text: Text, method: str, labels: Sequence[int]) -> str:
         """Return what an explanation that a run has made is kept under."""
         return self._key(text, method, labels, "run")
 
     def _key(self, text: Text, method: str, labels: Sequence[int], *more: str) -> str:
-        return digest([self.findings.model, method, list(labels), text.to_json(), *more])
+        # another version of whylight may answer otherwise
+        return digest([self.findings.model, __version__, method, list(labels), text.to_json(), *more])
 
     def tried(self, text: Text, method: str, target: str, *, settings: Mapping[str, str], budget: float) -> Explanation:
-        """Explain a text by any method that works; nothing is kept."""
+        """Explain a text by any method that works; nothing is kept.
+
+        Raises:
+            WhylightError: The method or a setting may not be asked for from outside.
+        """
         with self._lock:
+            check_asked(self.classifier, method, settings)
             return explain(
                 self.classifier, text, method=method, target=target, progress=False, budget=budget, **settings
             )

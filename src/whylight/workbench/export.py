@@ -1,9 +1,10 @@
 """Reviews as training data: JSON lines that `whylight train` and `wl.dataset` read, without loss; and for other tools.
 
 One line per finished document. Its labels are those that the review says apply, its rationales what was marked for
-them. Of several reviewers the adjudicated decision counts where there is one; else what more than half of them say, and
-of the evidence of a label the characters that more than half marked (of two people: both). A label on which they are
-split, and nobody has adjudicated, makes the document wait: it is counted, and not exported.
+them. Of several reviewers the adjudicated decision counts where there is one, with the evidence that was decided on, be
+it none; else what more than half of them say, and of the evidence of a label the characters that more than half marked
+(of two people: both). A finished review that left a label undecided says that it does not apply. A label on which they
+are split, and nobody has adjudicated, makes the document wait: it is counted, and not exported.
 """
 
 import json
@@ -45,13 +46,13 @@ def agreed(reviews: Mapping[str, Review], adjudicated: Review) -> Agreed:
     """
     labels, marked, split = [], dict[str, tuple[Span, ...]](), []
     for label in dict.fromkeys((*adjudicated.decisions, *(name for one in reviews.values() for name in one.decisions))):
-        votes = [one.decisions[label] != "rejected" for one in reviews.values() if label in one.decisions]
-        decided = adjudicated.decisions.get(label)
-        if decided is None and votes.count(True) == votes.count(False):
+        votes = [one.applies(label) for one in reviews.values()]
+        decided = label in adjudicated.decisions
+        if not decided and votes.count(True) == votes.count(False):
             split.append(label)
-        elif (decided != "rejected") if decided else votes.count(True) > votes.count(False):
+        elif adjudicated.applies(label) if decided else votes.count(True) > votes.count(False):
             labels.append(label)
-            own = adjudicated.marked.get(label) or _voted(reviews, label)
+            own = adjudicated.marked.get(label, ()) if decided else _voted(reviews, label)
             if own:
                 marked[label] = own
     return Agreed(tuple(labels), marked, tuple(split))

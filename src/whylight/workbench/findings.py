@@ -1,12 +1,14 @@
 """What the model said, kept: explanations by what they are of, and where each document stands in the queue.
 
 An explanation is kept as the dictionary that it is written and read as everywhere (`Explanation.to_dict`), under a hash
-of the model's contents, the method with its settings, the labels and the text: another model never finds it.
+of the model's contents, the version of whylight, the method with its settings, the labels and the text: another model
+never finds it.
 """
 
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,7 +89,7 @@ class Findings:
                 }
             ),
         }
-        with self.engine.begin() as connection:
+        with suppress(IntegrityError), self.engine.begin() as connection:  # another server may be first
             connection.execute(delete(STANDINGS).where(STANDINGS.c.document == document))
             connection.execute(insert(STANDINGS).values(values))
 

@@ -6,7 +6,7 @@ says which version it was looking at. If somebody added in between, nothing is w
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
@@ -26,6 +26,8 @@ from whylight.workbench.tables import DOCUMENTS, EVENTS
 ADJUDICATION = "adjudication"
 AT_ONCE = 500
 """Documents that one query names."""
+SOME = 100
+"""Documents that are read at once."""
 OPENING = 120
 """Characters of a document that lists show."""
 
@@ -103,11 +105,14 @@ class Journal:
         return found
 
     def documents(self) -> Iterable[Document]:
-        """Return all documents, some at a time."""
-        with self.engine.connect() as connection:
-            chosen = select(DOCUMENTS).order_by(DOCUMENTS.c.id).execution_options(yield_per=100)
-            for row in connection.execute(chosen).mappings():
-                yield _document(row)
+        """Return all documents, some at a time: nothing is held open while somebody works on one for long."""
+        last: int | None = 0
+        while last is not None:
+            chosen = select(DOCUMENTS).where(DOCUMENTS.c.id > last).order_by(DOCUMENTS.c.id).limit(SOME)
+            with self.engine.connect() as connection:
+                rows = connection.execute(chosen).mappings().all()
+            yield from map(_document, rows)
+            last = rows[-1]["id"] if rows else None
 
     def count(self) -> int:
         """Return how many documents there are."""
@@ -163,11 +168,21 @@ class Journal:
                 "document": row["document"],
                 "name": text_of_bytes(row["name"]),
                 "stream": row["stream"],
+                "under": json.loads(row["payload"]).get("under"),
             }
             for row, event in zip(rows, _events(rows), strict=True)
         ]
 
-    def add(self, number: int, stream: str, event: Event, *, reviewer: str, seen: int) -> Event:
+    def add(
+        self,
+        number: int,
+        stream: str,
+        event: Event,
+        *,
+        reviewer: str,
+        seen: int,
+        under: Mapping[str, Any] | None = None,
+    ) -> Event:
         """Add an event to a stream.
 
         Args:
@@ -176,36 +191,41 @@ class Journal:
             event: What was done.
             reviewer: By whom.
             seen: How many events the stream had when it was looked at.
+            under: Which model was on the desk, as plain values.
 
         Raises:
             Conflict: It has more by now.
         """
+        row = _event_row(number, stream, event, reviewer=reviewer, version=seen + 1, under=under)
         try:
             with self.engine.begin() as connection:
-                return _add(connection, number, stream, event, reviewer=reviewer, seen=seen)
+                _add(connection, row)
         except IntegrityError:
             raise Conflict from None
+        return replace(event, reviewer=reviewer, at=row["at"], version=seen + 1)
 
 
-def _add(connection: Connection, number: int, stream: str, event: Event, *, reviewer: str, seen: int) -> Event:
-    last = connection.scalar(
-        select(func.max(EVENTS.c.version)).where(EVENTS.c.document == number, EVENTS.c.stream == stream)
-    )
-    if (last or 0) != seen:
+def _add(connection: Connection, row: Mapping[str, Any]) -> None:
+    own = EVENTS.c.document == row["document"], EVENTS.c.stream == row["stream"]
+    if (connection.scalar(select(func.max(EVENTS.c.version)).where(*own)) or 0) + 1 != row["version"]:
         raise Conflict
-    at = datetime.now(UTC).isoformat(timespec="milliseconds")
-    row = {
+    connection.execute(insert(EVENTS).values(row))
+
+
+def _event_row(
+    number: int, stream: str, event: Event, *, reviewer: str, version: int, under: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    told = {"span": _span(event.span), "into": _span(event.into), "note": event.note}
+    return {
         "document": number,
         "stream": stream,
-        "version": seen + 1,
+        "version": version,
         "reviewer": reviewer,
         "kind": event.kind,
         "label": None if event.label is None else _bytes(event.label),
-        "payload": json.dumps({"span": _span(event.span), "into": _span(event.into), "note": event.note}),
-        "at": at,
+        "payload": json.dumps(told if under is None else {**told, "under": dict(under)}),
+        "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }
-    connection.execute(insert(EVENTS).values(row))
-    return Event(event.kind, event.label, event.span, event.into, event.note, reviewer, at, seen + 1)
 
 
 def event_json(event: Event) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from sqlalchemy import ColumnElement, Engine, Join, Select, and_, distinct, func, or_, select, true
+from sqlalchemy import ColumnElement, Engine, Join, Select, String, and_, distinct, func, or_, select, true
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 from whylight.core.errors import SettingError, unknown
 from whylight.workbench.journal import stream_of, text_of_bytes
@@ -39,7 +41,7 @@ class Asked:
     Attributes:
         sort: One of `SORTS`.
         show: One of `SHOWN`.
-        find: Words of the opening or the label.
+        find: Words of the opening, the label or the name.
         page: From 1 on.
     """
 
@@ -178,11 +180,38 @@ def _conditions(asked: Asked, finished: Select[tuple[int]]) -> list[ColumnElemen
     if asked.show != "all":
         found.append(DOCUMENTS.c.id.in_(finished) if asked.show == "done" else DOCUMENTS.c.id.not_in(finished))
     if asked.find:
+        name, kept = _Letters(DOCUMENTS.c.name), "".join(map(_escaped, asked.find.encode("utf-8", "surrogatepass")))
         found.append(
-            DOCUMENTS.c.opening.icontains(asked.find, autoescape=True)
-            | STANDINGS.c.labels.icontains(json.dumps(asked.find)[1:-1], autoescape=True)
+            or_(
+                DOCUMENTS.c.opening.icontains(asked.find, autoescape=True),
+                STANDINGS.c.labels.icontains(json.dumps(asked.find)[1:-1], autoescape=True),
+                name.icontains(asked.find, autoescape=True),
+                name.icontains(kept, autoescape=True),
+            )
         )
     return found
+
+
+class _Letters(FunctionElement[str]):
+    """Bytes as letters; PostgreSQL writes those beyond ASCII as escapes, and so never meets one that is none."""
+
+    type = String()
+    inherit_cache = True
+
+
+@compiles(_Letters, "sqlite")
+def _in_sqlite(element: _Letters, compiler: Any, **given: Any) -> str:  # noqa: ANN401  as the library has it
+    return f"CAST({compiler.process(element.clauses, **given)} AS TEXT)"
+
+
+@compiles(_Letters, "postgresql")
+def _in_postgresql(element: _Letters, compiler: Any, **given: Any) -> str:  # noqa: ANN401
+    return f"encode({compiler.process(element.clauses, **given)}, 'escape')"
+
+
+def _escaped(byte: int) -> str:
+    """Return a byte as PostgreSQL escapes it."""
+    return "\\\\" if byte == ord("\\") else chr(byte) if 0 < byte < 128 else f"\\{byte:03o}"  # noqa: PLR2004  ASCII
 
 
 def _entry(row: Mapping[str, Any], reviewers: int) -> Entry:

@@ -80,7 +80,11 @@ class Review:
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels that apply, by this review."""
-        return tuple(label for label, what in self.decisions.items() if what != "rejected")
+        return tuple(label for label in self.decisions if self.applies(label))
+
+    def applies(self, label: str) -> bool:
+        """Say whether a label applies, by this review; one that is undecided does not."""
+        return self.decisions.get(label, "rejected") != "rejected"
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain values."""

@@ -4,7 +4,8 @@
     token  = HMAC(key, "page" payload)
 
 The cookie is HttpOnly and SameSite=Strict: no script reads it, and no other site's request carries it. The token stands
-in the page, and is sent as a header: another site can read neither. The key belongs to the database.
+in the page, and is sent as a header: another site can read neither. The key is made of that of the database and of the
+password, so that a new password ends the sessions of an older one, and those that needed none.
 """
 
 import base64
@@ -13,6 +14,7 @@ import hashlib
 import hmac
 import json
 import secrets
+import unicodedata
 from dataclasses import dataclass
 
 from whylight.core.errors import InputError
@@ -47,7 +49,8 @@ class Sessions:
     """
 
     def __init__(self, key: bytes, password: str | None) -> None:
-        self._key, self._password = key, password
+        self._key = key if password is None else hmac.new(key, password.encode(), hashlib.sha256).digest()
+        self._password = password
 
     @property
     def asks_for_password(self) -> bool:
@@ -60,7 +63,7 @@ class Sessions:
         Raises:
             InputError: The name is none.
         """
-        name = " ".join(reviewer.split())
+        name = " ".join(unicodedata.normalize("NFC", reviewer).split())
         if not name or len(name) > LONGEST_NAME or clean(name) != name or not name.isprintable():
             raise InputError(f"a name has 1 to {LONGEST_NAME} visible characters.")
         given = (password or "").encode("utf-8", "surrogatepass")

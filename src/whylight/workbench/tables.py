@@ -48,7 +48,7 @@ EVENTS = Table(
     Column("reviewer", String, nullable=False),
     Column("kind", String, nullable=False),
     Column("label", LargeBinary),  # as bytes: names of labels are whatever a model says
-    Column("payload", Text, nullable=False),  # spans and notes, as JSON in ASCII
+    Column("payload", Text, nullable=False),  # spans, notes and what model was on the desk, as JSON in ASCII
     Column("at", String, nullable=False),  # UTC, ISO 8601
     UniqueConstraint("document", "stream", "version"),
 )

@@ -1,14 +1,24 @@
 """Who asks, and what about: what routes have in common."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, HTTPException, Query, Request
+from fastapi.responses import JSONResponse
 
 from whylight.core.errors import InputError
+from whylight.core.printable import to_json
 from whylight.workbench.bench import Bench
 from whylight.workbench.journal import Document
 from whylight.workbench.queue import USUAL, Asked
 from whylight.workbench.sessions import COOKIE, HEADER, Session, is_token
+
+
+class Plain(JSONResponse):
+    """Plain values as JSON, whatever characters they hold: halves of them are written as escapes."""
+
+    def render(self, content: Any) -> bytes:  # noqa: ANN401  as the library has it
+        """Return the bytes of an answer."""
+        return to_json(content).encode()
 
 
 def the_bench(request: Request) -> Bench:
@@ -53,7 +63,7 @@ AskedFor = Annotated[Asked, Depends(asked_for)]
 
 
 Before = Annotated[int | None, Query(ge=1, lt=2**31)]
-"""The number of an event."""
+"""The number of an event, or of a document."""
 
 
 def label_index(bench: Bench, label: str) -> int:

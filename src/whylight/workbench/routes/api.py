@@ -15,10 +15,10 @@ from whylight.workbench.export import record_of
 from whylight.workbench.journal import ADJUDICATION, Conflict, Document, stream_of
 from whylight.workbench.queue import neighbours
 from whylight.workbench.reviewing import Review, checked_event, review_of
-from whylight.workbench.routes.access import AskedFor, Before, OnBench, SignedIn, TheDocument, label_index
+from whylight.workbench.routes.access import AskedFor, Before, OnBench, Plain, SignedIn, TheDocument, label_index
 from whylight.workbench.sessions import COOKIE
 
-router = APIRouter(prefix="/api")
+router = APIRouter(prefix="/api", default_response_class=Plain)
 MOST_SPANS = 5_000
 
 
@@ -178,7 +178,7 @@ def _added(
         told = given.model_dump(exclude={"version"}, exclude_none=True)
         event = checked_event(told, parts=found.text.parts, labels=bench.desk.labels.names, before=events)
         try:
-            added = bench.journal.add(found.id, stream, event, reviewer=reviewer, seen=len(events))
+            added = bench.journal.add(found.id, stream, event, reviewer=reviewer, seen=len(events), under=bench.under)
             return review_of([*events, added]).to_json()
         except Conflict:
             pass

@@ -14,9 +14,9 @@ from whylight.core.errors import unknown
 from whylight.report.marked import MARKED_FORMS
 from whylight.workbench.bench import Bench, Finished
 from whylight.workbench.export import line_of, marked_of
-from whylight.workbench.routes.access import OnBench, SignedIn
+from whylight.workbench.routes.access import OnBench, Plain, SignedIn
 
-router = APIRouter(prefix="/api")
+router = APIRouter(prefix="/api", default_response_class=Plain)
 NAMES = {
     "jsonl": "rationales.jsonl",
     "brat": "brat.zip",

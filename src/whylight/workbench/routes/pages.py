@@ -9,20 +9,18 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
 from whylight.core.errors import WhylightError
 from whylight.core.printable import one_line
-from whylight.core.registry import METHODS
 from whylight.core.text import Span, Text
-from whylight.explaining.compatible import compatible
 from whylight.report.templating import displayable
 from whylight.workbench.agreement import agreements, disagreements
 from whylight.workbench.bench import Bench
 from whylight.workbench.queue import SHOWN, SORTS, Asked, QueuePage, queue_page
-from whylight.workbench.routes.access import AskedFor, Before, OnBench, SignedIn, TheDocument
+from whylight.workbench.routes.access import AskedFor, Before, OnBench, Plain, SignedIn, TheDocument
 from whylight.workbench.routes.api import file_name
 from whylight.workbench.routes.exports import ready
 from whylight.workbench.sessions import COOKIE, Session
@@ -171,20 +169,22 @@ def export(bench: OnBench, session: SignedIn) -> Response:
 @router.get("/playground")
 def playground(bench: OnBench, session: SignedIn) -> Response:
     """Type a text, choose a method, see what it says."""
-    works = compatible(bench.desk.classifier)
     return render(
         "playground.html",
         session,
-        methods=[METHODS[name] for name, obstacle in works.items() if obstacle is None],
+        methods=bench.desk.working(),
         chosen=bench.desk.methods[0],
         labels=bench.desk.labels.names,
     )
 
 
 @router.get("/history")
-def history(bench: OnBench, session: SignedIn, before: Before = None) -> Response:
-    """Show who did what, and when."""
-    rows = bench.journal.history(before=before)
+def history(bench: OnBench, session: SignedIn, before: Before = None, document: Before = None) -> Response:
+    """Show who did what, and when, with all documents or one of them."""
+    about = None if document is None else bench.journal.document(document)
+    if document is not None and about is None:
+        raise HTTPException(404, "there is no such document.")
+    rows = bench.journal.history(document, before=before)
     texts = {
         number: one.text for number in {row["document"] for row in rows} if (one := bench.journal.document(number))
     }
@@ -193,17 +193,28 @@ def history(bench: OnBench, session: SignedIn, before: Before = None) -> Respons
         return None if row[name] is None else texts[row["document"]].show(Span(*row[name]))
 
     return render(
-        "history.html", session, rows=rows, words=words, file_name=file_name, command=lambda row: reproduce(bench, row)
+        "history.html",
+        session,
+        rows=rows,
+        words=words,
+        file_name=file_name,
+        command=reproduce,
+        about=about,
+        now=bench.desk.findings.model,
     )
 
 
-def reproduce(bench: Bench, row: dict[str, Any]) -> str:
-    """Return the command that makes the explanations again that an event is about; nothing where there are none."""
-    if row["label"] is None:
+def reproduce(row: dict[str, Any]) -> str:
+    """Return the command that makes the explanations again that an event was done under; nothing where there are none.
+
+    Another model, or other methods, may have been on the desk than now.
+    """
+    under = row["under"]
+    if row["label"] is None or under is None:
         return ""
-    methods = [word for method in bench.desk.methods for word in ("--method", method)]
-    asked = ["--model", bench.desk.classifier.identity, "--file", file_name(row["document"]), "--target", row["label"]]
-    return one_line(shlex.join(["whylight", "explain", *asked, *methods]))
+    methods = [word for method in under["methods"] for word in ("--method", method)]
+    about = ["--file", file_name(row["document"]), "--target", row["label"]]
+    return one_line(shlex.join(["whylight", "explain", "--model", under["model"], *under["asked"], *about, *methods]))
 
 
 def event_of(habit: Habit, place: Place, texts: Callable[[int, Span], str]) -> str:
@@ -234,7 +245,7 @@ async def refused(request: Request, error: Exception) -> Response:
     elif isinstance(error, RequestValidationError):
         code, detail = 422, _not_understood(error)
     if request.url.path.startswith(("/api/", "/static/")) or "text/html" not in request.headers.get("accept", ""):
-        return JSONResponse({"detail": detail}, status_code=code)
+        return Plain({"detail": detail}, status_code=code)
     if code == 401:  # noqa: PLR2004  HTTP's own number
         return RedirectResponse("/sign-in", 303)
     page = render("refused.html", None, code=code, detail=detail)

@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from whylight.core.text import Text
 from whylight.workbench.bench import evidence_json
-from whylight.workbench.routes.access import OnBench, SignedIn
+from whylight.workbench.routes.access import OnBench, Plain, SignedIn
 
-router = APIRouter(prefix="/api")
+router = APIRouter(prefix="/api", default_response_class=Plain)
 LONGEST = 200_000
 BUDGET = 120.0
 """Seconds that an explanation may take."""

@@ -10,9 +10,9 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from whylight.workbench.bench import Bench
-from whylight.workbench.routes.access import OnBench, SignedIn
+from whylight.workbench.routes.access import OnBench, Plain, SignedIn
 
-router = APIRouter(prefix="/api")
+router = APIRouter(prefix="/api", default_response_class=Plain)
 MOST_READERS = 32
 TOO_MANY = "too many pages follow the job; load this one again later."
 EVERY = 0.5

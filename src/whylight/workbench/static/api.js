@@ -1,6 +1,7 @@
 // Talking to the server: JSON both ways, with the token of this page; what goes wrong is said once, in words.
 
 const token = document.querySelector('meta[name="whylight-token"]').content;
+const SMALL = 15_000; // browsers send 64 KiB for a page that was left, and a character has up to four bytes
 const said = document.getElementById("said");
 
 export class Refused extends Error {
@@ -12,16 +13,17 @@ export class Refused extends Error {
 }
 
 export async function ask(path, body) {
+  const told = body === undefined ? "" : JSON.stringify(body);
   const given = body === undefined ? {} : {
     method: "POST",
-    body: JSON.stringify(body),
-    keepalive: body.kind === "note", // one that was begun when the page is left is still sent
+    body: told,
+    keepalive: body.kind !== undefined && told.length < SMALL, // an action is still sent when the page is left
     headers: { "content-type": "application/json", "x-whylight-token": token },
   };
   const answer = await fetch(path, { credentials: "same-origin", ...given });
-  const told = await answer.json().catch(() => ({ detail: answer.statusText }));
-  if (!answer.ok) throw new Refused(answer.status, told.detail ?? "the server refused", told);
-  return told;
+  const found = await answer.json().catch(() => ({ detail: answer.statusText }));
+  if (!answer.ok) throw new Refused(answer.status, found.detail ?? "the server refused", found);
+  return found;
 }
 
 // a probability; one that is nearly certain does not read as certain

@@ -1,7 +1,9 @@
 // The page of one document: what was decided comes from the server after every action, and is drawn from there.
-import { ask, element, Refused, say } from "./api.js";
-import { Keys } from "./keys.js";
+import { ask, element, say } from "./api.js";
+import { Keys, run } from "./keys.js";
+import { Note } from "./note.js";
 import { panel } from "./panel.js";
+import { differ, Stream } from "./stream.js";
 import { TextView } from "./text.js";
 
 const number = Number(document.getElementById("review").dataset.document);
@@ -9,17 +11,18 @@ const path = `/api/documents/${number}`;
 const { queue } = document.getElementById("review").dataset; // which part of the queue comes next
 const view = { label: null, method: null, evidence: null, at: null, fall: null, other: null, cursor: null, all: false };
 const known = new Map(); // evidence by label and method, or the promise of it
-const note = document.getElementById("note");
-const PAUSE = 700;
-let typing;
+const stream = new Stream(path, changed);
+const note = new Note(document.getElementById("note"), stream);
 
 async function load() {
   const found = await ask(path + queue);
   view.text = new TextView(document.getElementById("text"), found.parts);
   view.labels = found.labels;
-  Object.assign(view, { review: found.review, threshold: found.threshold, methods: found.methods, next: found.next, previous: found.previous });
+  Object.assign(view, { threshold: found.threshold, methods: found.methods, next: found.next, previous: found.previous });
   document.getElementById("all-labels").replaceChildren(...found.labels.map((one) => element("option", { value: one.label }, one.description ?? "")));
-  note.value = found.review.note;
+  stream.take(found.review);
+  view.review = stream.review;
+  note.show();
   const asked = new URLSearchParams(location.hash.slice(1));
   const first = shown()[0]?.label ?? null;
   const label = found.labels.some((one) => one.label === asked.get("label")) ? asked.get("label") : first;
@@ -28,9 +31,9 @@ async function load() {
   else draw();
 }
 
-// predicted labels, and those that somebody added, most probable first
+// predicted labels, and those that were decided on, perhaps before another model, most probable first
 function shown() {
-  return view.labels.filter((one) => one.predicted || view.review.decisions[one.label] === "added" || one.label === view.label)
+  return view.labels.filter((one) => one.predicted || view.review.decisions[one.label] || one.label === view.label)
     .sort((one, other) => other.probability - one.probability);
 }
 
@@ -53,14 +56,16 @@ async function choose(label, method = view.method, at = 0) {
 
 // shows what is known of the label, and whether another method names other evidence, before anything is accepted
 function explain() {
-  const other = view.methods.find((one) => one !== view.method);
-  const [found, theirs] = [evidence(view.label, view.method), other === undefined ? null : evidence(view.label, other)];
+  const found = evidence(view.label, view.method);
+  const theirs = view.methods.filter((one) => one !== view.method).map((method) => ({ method, found: evidence(view.label, method) }));
   if (found !== null && view.evidence === null) {
     view.evidence = found;
     view.at = found.for.length ? Math.min(Math.max(0, view.wanted), found.for.length - 1) : null;
   }
-  if (found !== null && theirs !== null) {
-    view.other = { method: other, for: theirs.for, apart: distance(found.for, theirs.for) };
+  if (found !== null) { // of several other methods, the one that differs most
+    const others = theirs.filter((one) => one.found !== null)
+      .map((one) => ({ method: one.method, for: one.found.for, apart: distance(found.for, one.found.for) }));
+    view.other = others.sort((one, other) => other.apart - one.apart)[0] ?? null;
   }
   draw();
   remember();
@@ -127,26 +132,16 @@ function paint() {
   view.text.paint("cursor", view.cursor === null ? [] : [view.cursor]);
 }
 
-// every action is sent at once, one after the other; what comes back is what holds
-let sending = Promise.resolve();
+const act = (kind, given) => stream.act(kind, given);
 
-function act(kind, given = {}) {
-  sending = sending.then(async () => {
-    try {
-      view.review = await ask(`${path}/events`, { version: view.review.version, kind, ...given });
-      say(`${kind}: saved`);
-    } catch (error) {
-      if (error instanceof Refused && error.code === 409) {
-        view.review = error.body;
-        say("Somebody else has changed this review; it is shown as it is now. Please look again.");
-      } else {
-        say(`Not saved: ${error.message}`);
-      }
-    }
-    if (document.activeElement !== note) note.value = view.review.note;
-    draw();
-  });
-  return sending;
+// what the server answered is drawn; what was undone is shown where it was
+function changed(kind, old) {
+  view.review = stream.review;
+  note.show();
+  const labels = view.labels.map((one) => one.label).filter((label) => differ(old, view.review, label));
+  if (labels.includes(view.label)) view.fall = null; // it was of other evidence, perhaps
+  if (["undo", "redo"].includes(kind) && labels.length === 1 && labels[0] !== view.label) choose(labels[0]);
+  else draw();
 }
 
 function stretch() {
@@ -167,8 +162,9 @@ function moveLabel(step) {
   if (names.length) choose(names[(names.indexOf(view.label) + step + names.length) % names.length]);
 }
 
-function go(to) {
-  location.href = `/documents/${to}${queue}`;
+async function go(to) {
+  note.keep();
+  if (await stream.settled()) location.href = `/documents/${to}${queue}`;
 }
 
 async function correct(moved) {
@@ -202,17 +198,22 @@ const actions = {
   },
   without: async () => {
     const marked = (view.review.marked[view.label] ?? []).map(([part, start, end]) => ({ part, start, end }));
+    const label = view.label;
     const spans = (marked.length ? marked : view.evidence?.for ?? []).map((one) => view.text.complete(one));
     if (!spans.length) return say("There is no evidence to remove.");
     say("Asking the model …");
-    view.fall = await ask(`${path}/without`, { label: view.label, spans });
+    const fall = await ask(`${path}/without`, { label, spans });
     say("");
+    if (view.label !== label) return; // it is of a label that is no longer shown
+    view.fall = { ...fall, mine: marked.length > 0 };
     draw();
   },
   select: () => {
-    const words = view.text.words(0);
-    const start = stretch()?.start ?? 0;
-    view.cursor = view.text.complete(words.find((word) => word.start >= start) ?? words[0]);
+    const { part, start } = stretch() ?? { part: 0, start: 0 };
+    const words = view.text.words(part);
+    const word = words.find((one) => one.start >= start) ?? words[0];
+    if (!word) return say("There are no words to select.");
+    view.cursor = view.text.complete(word);
     view.text.show(view.cursor);
     paint();
     say(`selected: ${view.cursor.text}`);
@@ -233,20 +234,19 @@ const actions = {
     field.value = "";
     return act("add", { label }).then(() => view.review.decisions[label] && choose(label));
   },
-  note: () => note.focus(),
+  note: () => note.field.focus(),
   undo: () => act("undo"),
   redo: () => act("redo"),
   done: async () => {
-    keepNote();
-    await sending; // what was decided just now counts
+    note.keep();
+    if (!await stream.settled()) return; // what was decided just now counts, and must be there
     const done = !view.review.done;
     const open = shown().filter((one) => one.predicted && !view.review.decisions[one.label]).length;
     if (done && open && !view.warned) {
       view.warned = true;
       return say(`${open} predicted label${open === 1 ? " is" : "s are"} undecided, and will count as wrong. Done again to finish.`);
     }
-    await act(done ? "done" : "reopen");
-    if (done && view.review.done && view.next) go(view.next);
+    if (await act(done ? "done" : "reopen") && done && view.next) await go(view.next);
   },
   next: () => view.next && go(view.next),
   previous: () => view.previous && go(view.previous),
@@ -267,7 +267,8 @@ document.addEventListener("keydown", (event) => {
   else if (step !== undefined && event.shiftKey) view.cursor = view.text.stretched(view.cursor, { end: step }) ?? view.cursor;
   else if (step !== undefined) {
     const at = words.findIndex((word) => word.end > view.cursor.start) + step;
-    view.cursor = view.text.complete(words[Math.min(Math.max(0, at), words.length - 1)]);
+    const beyond = at < 0 ? view.text.words(view.cursor.part - 1).at(-1) : view.text.words(view.cursor.part + 1)[0];
+    view.cursor = view.text.complete(words[at] ?? beyond ?? words[Math.max(0, at - step)]);
   } else return;
   event.preventDefault();
   paint();
@@ -278,19 +279,11 @@ document.addEventListener("keydown", (event) => {
 });
 
 for (const button of document.querySelectorAll("[data-do]")) {
-  button.addEventListener("click", () => actions[button.dataset.do]());
+  button.addEventListener("click", () => run(actions[button.dataset.do]));
 }
-// a note is saved at every pause, when it is left, and when the page is left
-function keepNote() {
-  clearTimeout(typing);
-  if (view.review && note.value !== view.review.note) act("note", { note: note.value });
-}
-note.addEventListener("input", () => {
-  clearTimeout(typing);
-  typing = setTimeout(keepNote, PAUSE);
+addEventListener("beforeunload", (event) => {
+  if (stream.waiting || (stream.failures && note.unsaved)) event.preventDefault(); // the browser asks
 });
-note.addEventListener("change", keepNote);
-addEventListener("pagehide", keepNote);
 document.getElementById("missing").addEventListener("keydown", (event) => {
   if (event.key === "Enter") actions.add();
 });

@@ -2,6 +2,7 @@
 import { element, say } from "./api.js";
 
 const KEPT = "whylight-keys";
+const TAKEN = ["Enter", " ", "Tab", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"]; // they press and move
 const WORDS = {
   nextLabel: ["j", "next label"],
   previousLabel: ["k", "previous label"],
@@ -38,6 +39,11 @@ function kept() {
   }
 }
 
+// an action that fails says so
+export function run(action) {
+  Promise.resolve(action()).catch((error) => say(error.message));
+}
+
 export class Keys {
   constructor(actions) {
     this.actions = actions;
@@ -58,7 +64,7 @@ export class Keys {
     const name = Object.keys(WORDS).find((one) => this.keyOf(one) === event.key);
     if (name === undefined || this.actions[name] === undefined) return;
     event.preventDefault();
-    this.actions[name]();
+    run(this.actions[name]);
   }
 
   list(place) {
@@ -68,7 +74,13 @@ export class Keys {
       button.addEventListener("click", () => this.change(name, button, key));
       return element("tr", {}, element("td", {}, key), element("td", {}, WORDS[name][1]), element("td", {}, button));
     });
-    place.replaceChildren(element("table", { class: "keys" }, element("tbody", {}, ...rows)));
+    const usual = () => {
+      this.own = {};
+      localStorage.removeItem(KEPT);
+      this.list(place);
+    };
+    const back = element("button", { type: "button", class: "plain", onclick: usual }, "Back to the usual keys");
+    place.replaceChildren(element("table", { class: "keys" }, element("tbody", {}, ...rows)), back);
   }
 
   change(name, button, key) {
@@ -76,10 +88,14 @@ export class Keys {
     const take = (event) => {
       event.preventDefault();
       event.stopPropagation();
-      if (["Shift", "Control", "Alt", "Meta", "Tab"].includes(event.key)) return;
+      if (event.repeat || ["Shift", "Control", "Alt", "AltGraph", "Meta"].includes(event.key)) return;
       document.removeEventListener("keydown", take, true);
       button.textContent = "change";
       if (event.key === "Escape") return;
+      if (TAKEN.includes(event.key)) {
+        say("That key presses buttons and moves; take another one.");
+        return;
+      }
       const other = Object.keys(WORDS).find((one) => one !== name && this.keyOf(one) === event.key);
       if (other !== undefined) {
         say(`${event.key} is the key of: ${WORDS[other][1]}`);

@@ -1,5 +1,6 @@
 // One label: its probability, what was decided, its evidence as buttons, and what speaks against it.
 import { element, percent } from "./api.js";
+import { run } from "./keys.js";
 
 const MOST = 50; // marks that are listed at once
 
@@ -33,7 +34,7 @@ function opened(view, label, actions) {
     { class: "row" },
     element("button", { type: "button", onclick: () => actions.accept() }, "Right"),
     element("button", { type: "button", onclick: () => actions.reject() }, "Wrong"),
-    element("button", { type: "button", onclick: () => actions.without() }, "Without the evidence?"),
+    element("button", { type: "button", onclick: () => run(actions.without) }, "Without the evidence?"),
   );
   const methods = element("div", { class: "row methods", role: "group", "aria-label": "Method" });
   for (const method of view.methods) {
@@ -58,11 +59,12 @@ function opened(view, label, actions) {
 function doubts(view) {
   const lines = [];
   if (view.fall !== null) {
-    const { before, after, words } = view.fall;
+    const { before, after, words, remover, mine } = view.fall;
     const stays = after > before / 2;
+    const what = `${mine ? "what you marked" : "the evidence"}, ${words} word${words === 1 ? "" : "s"} (${remover})`;
     lines.push(element("p", { class: stays ? "note doubt" : "note", role: "status" },
-      `Without ${words} word${words === 1 ? "" : "s"}: ${percent(before)} becomes ${percent(after)}. ` +
-      (stays ? "It hardly falls: this is not what the model goes by, or the same is said elsewhere." : "It falls: the model goes by this.")));
+      `Without ${what}: ${percent(before)} becomes ${percent(after)}. ` +
+      (!words ? "The model reads no word of it." : stays ? "It hardly falls: this is not what the model goes by, or the same is said elsewhere." : "It falls: the model goes by this.")));
   }
   if (view.other !== null && view.other.apart > 0.5) {
     const shared = view.other.apart === 1 ? "nothing" : `${Math.round(100 * (1 - view.other.apart))} % of it`;

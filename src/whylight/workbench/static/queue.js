@@ -1,5 +1,5 @@
 // Progress of the job that looks at documents: followed only while it runs.
-import { ask, element } from "./api.js";
+import { ask, element, say } from "./api.js";
 
 const line = document.getElementById("job");
 
@@ -20,6 +20,11 @@ if (line?.dataset.running === "yes") {
   source.addEventListener("error", () => source.close());
   addEventListener("pagehide", () => source.close());
 }
+
+document.getElementById("again")?.addEventListener("click", async () => {
+  await ask("/api/job", {}).catch((error) => say(error.message));
+  location.reload();
+});
 
 // what was done again and again, and could be done elsewhere
 const hint = document.getElementById("suggestions");

@@ -92,6 +92,7 @@ export class TextView {
   // words of a part, in code points, for whoever moves by keys
   words(part) {
     const one = this.parts[part];
+    if (one === undefined) return [];
     if (one.words === null) {
       const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
       one.words = [];
