@@ -104,8 +104,8 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
         retry_failed: Work again on texts that failed.
         shard: Texts of a shard, where the folder is new.
         progress: Show how far it has come.
-        load: Further arguments of `wl.load`, e.g. `{"head": "sigmoid"}`; of a classifier, those that it was loaded with,
-            which the folder keeps for `whylight verify`.
+        load: Further arguments of `wl.load`, e.g. `{"head": "sigmoid"}`; of a classifier, those that it was loaded
+            with, which the folder keeps for `whylight verify`.
 
     Returns:
         Counts, and a hash of all results.
