@@ -9,9 +9,10 @@ import pytest
 
 import whylight as wl
 from whylight.core.errors import InputError, WhylightError
-from whylight.core.text import Text
+from whylight.core.text import Span, Text
 from whylight.data.dataset import Dataset, Record
 from whylight.report.exporting import FORMS, export
+from whylight.report.marked import Marked, write_brat
 
 TEXTS = ("A gripping,\nmoving film.", "A 😀 gripping film", "dull and flat, déjà vu")
 
@@ -64,6 +65,17 @@ def test_brat_entities_are_the_characters_of_their_text(folder: Path, tmp_path: 
                 assert not any("\n" in piece for piece in pieces)
                 seen += 1
     assert seen >= 3
+
+
+def test_a_mark_over_lines_has_the_characters_of_its_stretches(tmp_path: Path) -> None:
+    text = "a good\n\r\nand\u2028fine film\x85 is"
+    spans = [(Span(0, 2, len(text) - 3), 1.0)]
+    write_brat([Marked("t", text, "good", "me", [], None, spans)], tmp_path)
+    line = (tmp_path / "00000000.ann").read_text(encoding="utf-8").splitlines()[0]
+    where, shown = line.split("\t")[1:]
+    stretches = [tuple(map(int, one.split())) for one in where.removeprefix("good ").split(";")]
+    assert [text[start:end] for start, end in stretches] == ["good", "and", "fine film"]
+    assert shown == "good and fine film"
 
 
 def test_conll_has_a_word_per_line_and_marks_evidence(folder: Path, rows: list[Any], tmp_path: Path) -> None:

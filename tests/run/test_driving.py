@@ -24,6 +24,7 @@ from whylight.data.stream import Stream, stream
 from whylight.engines import crew
 from whylight.engines.engine import Died, Done, Event, Ready
 from whylight.explaining import explain as explaining
+from whylight.report import run_page
 from whylight.run import book, driving, notes, running, software, tally
 from whylight.run.worker import Job, Order, Worker
 from whylight.store import files, parts, runs, success, tables
@@ -223,6 +224,12 @@ def test_a_text_that_fails_stops_nobody_and_can_be_tried_again(tmp_path: Path) -
     assert (found.texts, found.failed) == (15, 1)
     (row,) = [row for row in _texts(out) if row["status"] == "failed"]
     assert (row["number"], row["reason"], row["explanations"]) == (5, "ValueError: there is no answer", 0)
+    stored = wl.open_run(out)
+    assert stored.failed == 1
+    assert "1 text failed, and no figure is of it." in str(stored)
+    page = run_page.run_page(out)
+    assert "1 text failed, and no figure is of it" in page
+    assert "is not finished" not in page
     assert run(data, out, corpus_models.failing).new == 0
     assert run(data, out, corpus_models.failing, retry_failed=True).failed == 1
     again = run(data, out, retry_failed=True)
@@ -302,6 +309,36 @@ def test_a_text_that_three_workers_died_of_is_set_aside(
     (row,) = [row for row in _texts(tmp_path / "run") if row["status"] == "failed"]
     assert row["number"] == 5
     assert row["reason"] == "3 processes died while they worked on it"
+
+
+def test_deaths_of_an_earlier_call_count_unless_failures_are_tried_again(data: str, tmp_path: Path) -> None:
+    for retry, failed in ((False, 1), (True, 0)):
+        out = tmp_path / str(retry)
+        out.mkdir()
+        deaths = driving.Deaths()
+        for number in (5, 5, 5, 6, 6):
+            deaths.add([number])
+        deaths.write(out)
+        assert run(data, out, retry_failed=retry).failed == failed
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / driving.ATTEMPTS).write_text('{"5": 3}')
+    assert driving.Deaths.read(tmp_path / "old") == driving.Deaths()
+
+
+def test_a_text_that_dies_of_another_method_is_kept_as_failed(data: str, tmp_path: Path) -> None:
+    run(data, tmp_path)
+    deaths = driving.Deaths()
+    for _ in range(3):
+        deaths.add([5])
+    deaths.write(tmp_path)
+    more: dict[str, Any] = {"methods": ["occlusion", "random"]}
+    assert run(data, tmp_path, **more).failed == 1
+    assert [row["number"] for row in _texts(tmp_path) if row["status"] == "failed"] == [5]
+    assert run(data, tmp_path, **more).new == 0
+    assert len(wl.open_run(tmp_path).explanations) == 14 + 13
+    again = run(data, tmp_path, **more, retry_failed=True)
+    assert (again.new, again.failed) == (1, 0)
+    assert len(wl.open_run(tmp_path).explanations) == 28
 
 
 def test_of_texts_that_are_explained_at_once_only_the_one_that_kills_is_set_aside(

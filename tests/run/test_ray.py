@@ -46,7 +46,7 @@ def test_processes_give_the_bytes_of_one_and_replace_the_dead(tmp_path: Path, mo
     monkeypatch.setenv(corpus_models.DIED, str(tmp_path))
     texts = [*TEXTS[:6], "a film that ends a process ONCE", *TEXTS[6:]]
     data = written(tmp_path / "texts.jsonl", texts)
-    right = run(data, tmp_path / "one")
+    right = run(data, tmp_path / "one", load=corpus_models.LABELS)  # as the manifest says it
     found = wl.run_corpus(corpus_models.mortal, data, out=tmp_path / "two", workers=2, **KINDS)
     assert found.deaths == 1
     assert found.failed == 0
@@ -62,7 +62,7 @@ def test_a_text_that_kills_its_process_is_set_aside(engine: str, tmp_path: Path)
 
 
 def test_a_cluster_gives_the_bytes_of_one_process(data: str, tmp_path: Path) -> None:
-    right = run(data, tmp_path / "one")
+    right = run(data, tmp_path / "one", load=corpus_models.LABELS)  # as the manifest says it
     found = wl.run_corpus(corpus_models.by_length, data, out=tmp_path / "ray", workers=2, engine="ray", **KINDS)
     assert found.sha256 == right.sha256
     assert sums(tmp_path / "one") == sums(tmp_path / "ray")
@@ -92,7 +92,7 @@ def test_a_node_that_is_lost_loses_nothing(tmp_path: Path, monkeypatch: pytest.M
     from ray.cluster_utils import Cluster  # noqa: PLC0415
 
     data = written(tmp_path / "texts.jsonl", TEXTS * 6)
-    right = run(data, tmp_path / "one")
+    right = run(data, tmp_path / "one", load=corpus_models.LABELS)  # as the manifest says it
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     other = cluster.add_node(num_cpus=1)
     try:

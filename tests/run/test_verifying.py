@@ -15,6 +15,8 @@ import whylight as wl
 from whylight.core.errors import InputError, ModelError
 from whylight.data.stream import stream
 from whylight.engines.where import Where
+from whylight.explaining import receipts as explaining
+from whylight.run import one
 from whylight.run.estimating import drawn, fitted, forecast
 from whylight.run.evaluate import Question
 from whylight.run.running import Asked, run_corpus
@@ -109,17 +111,42 @@ def test_a_forecast_counts_texts_and_evaluations(data: str, tmp_path: Path) -> N
     assert found.texts == 14
     assert found.workers == 2
     assert found.evaluations == pytest.approx(ran.rows_run, rel=0.25)
-    size = sum(path.stat().st_size for path in (tmp_path / "run").rglob("*") if path.is_file())
-    assert 0 < found.bytes < size
     assert "14 texts: " in str(found)
     assert "with 2 workers" in str(found)
+
+
+def test_a_forecast_knows_that_files_cost_something_by_themselves(tmp_path: Path) -> None:
+    data = written(tmp_path / "texts.jsonl", TEXTS * 40)
+    question = Question(methods=["occlusion"], metrics=[], baseline=False)
+    for shard in (20, 560):
+        asked = Asked(question, stream(data, unlabelled=True), tmp_path / str(shard), shard=shard)
+        found = forecast(partial(wl.load, corpus_models.by_length, **corpus_models.LABELS), asked)
+        run(data, tmp_path / str(shard), shard=shard)
+        there = (tmp_path / str(shard)).rglob("*.parquet")
+        assert found.bytes == pytest.approx(sum(path.stat().st_size for path in there), rel=0.3)
+
+
+def test_a_forecast_works_on_texts_in_the_batches_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, seen = written(tmp_path / "texts.jsonl", [*TEXTS, *TEXTS]), list[int]()
+    real = explaining.explain_cases
+
+    def noting(cases: Any, *given: Any) -> Any:
+        seen.append(len(cases))
+        return real(cases, *given)
+
+    monkeypatch.setattr(one, "explain_cases", noting)
+    question = Question(methods=["marc"], metrics=[], baseline=False, settings={"steps": 1})
+    asked = Asked(question, stream(data, unlabelled=True), tmp_path / "run")
+    clf = tiny.classifier("bert", labels=["negative", "positive"])
+    assert forecast(lambda: clf, asked).evaluations == pytest.approx(28, rel=0.1)
+    assert seen == [1, *[1] * 3, 3, 16, 12]
 
 
 def test_costs_are_fitted_to_lengths() -> None:
     lengths, every = np.linspace(10, 500, 20), np.linspace(10, 900, 1000)
     for a, b, c in ((0.1, 0.0, 0.0), (0.0, 0.02, 0.0), (0.5, 0.001, 0.0001)):
         values = a + b * lengths + c * lengths**2
-        assert fitted(lengths, values, every) == pytest.approx((a + b * every + c * every**2).mean(), rel=1e-6)
+        assert fitted(lengths, values)(every).mean() == pytest.approx((a + b * every + c * every**2).mean(), rel=1e-6)
 
 
 def test_a_sample_of_a_stream_is_fair() -> None:

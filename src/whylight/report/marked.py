@@ -20,6 +20,9 @@ from typing import Any, TextIO
 from whylight.core.text import Span
 from whylight.store import files
 
+BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+"""Where some reader ends a line, as `str.splitlines` does."""
+
 
 @dataclass(frozen=True, slots=True)
 class Marked:
@@ -59,9 +62,10 @@ def write_brat(every: Iterable[Marked], out: Path) -> int:
             count, text = count + 1, one.text
             for span, score in one.spans:
                 named += 1
-                shown = text[span.start : span.end]
-                stretches = ";".join(f"{start} {end}" for start, end in _lines_of(text, span))
-                lines.append(f"T{named}\t{_entity(one.label)} {stretches}\t{' '.join(shown.splitlines())}")
+                places = [*_lines_of(text, span)]
+                stretches = ";".join(f"{start} {end}" for start, end in places)
+                shown = " ".join(text[start:end] for start, end in places)
+                lines.append(f"T{named}\t{_entity(one.label)} {stretches}\t{shown}")
                 if score is not None:
                     lines.append(f"#{named}\tAnnotatorNotes T{named}\tscore {score:.6g} by {one.by}")
         files.write(out / f"{number:08d}.txt", text.encode(errors="replace"))
@@ -121,7 +125,7 @@ def _region(one: Marked, span: Span, score: float | None, number: int) -> dict[s
 def _lines_of(text: str, span: Span) -> Iterator[tuple[int, int]]:
     """Yield the stretches of a span that lie on one line each, which is what brat can show."""
     start = span.start
-    for end in (*(place for place in range(span.start, span.end) if text[place] in "\r\n"), span.end):
+    for end in (*(place for place in range(span.start, span.end) if text[place] in BREAKS), span.end):
         if end > start:
             yield start, end
         start = end + 1

@@ -61,6 +61,11 @@ def evaluation_page(found: Evaluation) -> str:
     return _page_of(run_of(found), None)
 
 
+def _unfinished(run: Run, asked: int | None) -> int | None:
+    """Return how many texts were asked for, if some of these are neither done nor have failed."""
+    return asked if asked is not None and run.texts + run.failed < asked else None
+
+
 def _page_of(run: Run, quality: str | None) -> str:
     metric = choose_metric(run, quality)
     whole = table(run.explanations, run.scores)
@@ -75,7 +80,7 @@ def _page_of(run: Run, quality: str | None) -> str:
         "styles": styles_of(row["kind"] for row in run.explanations),
         "data": data,
         "facts": _facts(run, data.name, layers, noun),
-        "unfinished": data.asked if data.asked is not None and run.texts < data.asked else None,
+        "unfinished": _unfinished(run, data.asked),
         "whole": whole,
         "splits": split_tables(run),
         "clear": CLEAR,

@@ -31,6 +31,7 @@ class Run:
         methods: Names of methods and baselines, in the order of the run; those that speak for and against are True.
         texts: Number of texts that are finished.
         left_out: Methods and metrics that some of these have not got yet.
+        failed: Number of texts that have failed, of which there is nothing.
     """
 
     about: About
@@ -42,6 +43,7 @@ class Run:
     methods: dict[str, bool]
     texts: int
     left_out: tuple[str, ...] = ()
+    failed: int = 0
 
     @property
     def metrics(self) -> list[str]:
@@ -102,7 +104,7 @@ def _run_from(about: About, asked: dict[str, Any], found: Stored | Evaluation) -
         texts.add(row["example_id"])
     tables = found.explanations, _with_columns(found.scores), found.curves, found.tuning
     left_out = found.left_out if isinstance(found, Stored) else ()
-    return Run(about, asked, *tables, methods, len(texts), left_out)
+    return Run(about, asked, *tables, methods, len(texts), left_out, found.failed)
 
 
 def _with_columns(scores: Iterable[Row]) -> list[Row]:

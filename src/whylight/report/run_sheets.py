@@ -52,10 +52,16 @@ def evaluation_sheet(found: Evaluation, *, title: str, by_outcome: bool = False)
     for name, kind in (("right predictions", True), ("wrong predictions", False)) if by_outcome else ():
         subset = found.subset(correct=kind)
         blocks += [] if subset is None else [summary_grid(subset, title=f"{title}: {name}")]
-    blocks += _target_sentences(found)
+    blocks += [*_failures(found), *_target_sentences(found)]
     together = f"All {summary.noun.features} together"
     blocks += [] if corpus is None else [summary_grid(corpus, title=together, costs=False)]
     return Sheet(title, tuple(blocks), (_said(UNITS, summary.noun), _run_cost(found)))
+
+
+def _failures(found: Evaluation) -> tuple[str, ...]:
+    """Say how many inputs no figure is of, if there are any."""
+    them = "it" if found.failed == 1 else "them"
+    return (f"{found.noun.count(found.failed)} failed, and no figure is of {them}.",) if found.failed else ()
 
 
 def evaluation_glance(found: Evaluation) -> Sheet:
@@ -69,7 +75,9 @@ def evaluation_glance(found: Evaluation) -> Sheet:
     if len(found.scores) <= MOST_ROWS:
         return evaluation_sheet(found, title=title)
     counts = f"{len(found.explanations):,} explanations and {len(found.scores):,} scores"
-    return Sheet(title, (f"{counts}: .summary adds them up, .save makes a page of them.", _run_cost(found)))
+    return Sheet(
+        title, (f"{counts}: .summary adds them up, .save makes a page of them.", _run_cost(found), *_failures(found))
+    )
 
 
 def several_sheet(found: "Several", *, title: str) -> Sheet:

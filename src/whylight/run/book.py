@@ -24,7 +24,7 @@ from whylight.run.growing import taken_up
 from whylight.run.measuring import Done
 from whylight.store import columns, files, pages, parts, runs, success
 from whylight.store.columns import NOTHING, Cells, Columns, in_order
-from whylight.store.commits import DONE, FAILED, Commit, held
+from whylight.store.commits import DONE, FAILED, Commit, failures, held
 from whylight.store.pages import Page
 from whylight.store.tables import Row
 
@@ -198,6 +198,7 @@ class Book:
             seconds=seconds,
             peak_megabytes=peak,
             asked=self.identity.asked,
+            failed=failures(self.commits),
         )
 
     def _table(self, name: str) -> Sequence[Row]:

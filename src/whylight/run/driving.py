@@ -144,7 +144,7 @@ class Driver:
             WhylightError: What a worker could not go on after: the folder cannot be written in, or is of other data.
         """
         notes.forget_all(self.folder)
-        self._deaths = Deaths.read(self.folder)
+        self._deaths = Deaths() if self.retry else Deaths.read(self.folder)
         self._stems = _stems_by_place(self.folder)
         try:
             with _every(LOOK_EVERY, lambda: self.told(self.so_far())), Crew(engine, workers) as crew:

@@ -31,6 +31,7 @@ class Evaluation:
         seconds: What the run took, an earlier part that was stopped included.
         peak_megabytes: The most memory that the process had, where the system tells.
         asked: The question, as the folder of a run keeps it.
+        failed: How many texts of the folder have failed in `whylight run`: no figure is of them.
     """
 
     explanations: Sequence[Row]
@@ -41,6 +42,7 @@ class Evaluation:
     seconds: float = 0.0
     peak_megabytes: float | None = None
     asked: Mapping[str, object] = field(default_factory=dict)
+    failed: int = 0
 
     __repr__ = showing.as_text
     _repr_html_ = showing.as_html
@@ -123,4 +125,5 @@ def open_run(folder: Path | str) -> Evaluation:
         seconds=about.seconds,
         peak_megabytes=about.peak_megabytes,
         asked=about.asked or {},
+        failed=stored.failed,
     )

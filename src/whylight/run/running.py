@@ -89,7 +89,7 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
 
     Args:
         model: Folder or hub id, or another model that `wl.load` takes; each worker loads it by itself. A classifier
-            that `wl.load` returned is worked with here, by one worker.
+            that `wl.load` returned is worked with here, by one worker with all threads.
         data: A file, folder, pattern or address as `whylight run --data` takes it, or what `wl.dataset` returned. It
             may have grown since the last call.
         methods: Names of methods.
@@ -104,7 +104,8 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
         retry_failed: Work again on texts that failed.
         shard: Texts of a shard, where the folder is new.
         progress: Show how far it has come.
-        load: Further arguments of `wl.load`, e.g. `{"device": "cuda"}`.
+        load: Further arguments of `wl.load`, e.g. `{"head": "sigmoid"}`; of a classifier, those that it was loaded
+            with, which the folder keeps for `whylight verify`.
 
     Returns:
         Counts, and a hash of all results.

@@ -21,6 +21,7 @@ from whylight.run.book import Book
 from whylight.run.evaluate import Question, plan_of
 from whylight.run.shards import Shard, failed, fill
 from whylight.store import pages, parts, runs
+from whylight.store.columns import Cells
 from whylight.store.commits import Commit, counting
 from whylight.views.classifier import Classifier
 
@@ -134,7 +135,7 @@ class Worker:
         )
 
     def _fill(
-        self, book: Book, order: Order, missing: Mapping[int, object], begin: Callable[[Sequence[int]], None]
+        self, book: Book, order: Order, missing: Mapping[int, Cells], begin: Callable[[Sequence[int]], None]
     ) -> None:
         """Work on what is missing of a shard, and write it."""
         if not missing:
@@ -158,12 +159,11 @@ class Worker:
         run = identity.name if manifest is None else manifest.run
         return Book(folder, identity, columns, tuned=False, run=run, commits=known)
 
-    def _set_aside(self, book: Book, order: Order, missing: Mapping[int, object]) -> None:
+    def _set_aside(self, book: Book, order: Order, missing: Mapping[int, Cells]) -> None:
         """Write down texts as failed that are not to be worked on."""
-        cells = self._plan.columns.cells
         for number, reason in order.aside.items():
             if number in missing:
-                book.add(number, order.shard[number], failed(reason), holds=cells)
+                book.add(number, order.shard[number], failed(reason), holds=missing[number])
                 book.write()
 
 

@@ -86,6 +86,11 @@ def held(known: Sequence[Commit], *, tuning: bool = False) -> dict[int, Cells | 
     return found
 
 
+def failures(known: Sequence[Commit]) -> int:
+    """Return how many texts have failed, those that boundaries are tuned on aside."""
+    return len({number for one in known if not one.tuning for number in one.failed})
+
+
 def _overlap(one: Cells | None, other: Cells | None) -> bool:
     return one is None or other is None or not one.isdisjoint(other)
 

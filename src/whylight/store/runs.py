@@ -26,7 +26,7 @@ from whylight.core.errors import InputError
 from whylight.core.inputs import JsonValue
 from whylight.store import columns, files, parts, tables
 from whylight.store.columns import EXPLAINED, NOTHING, Cell, Cells, Columns
-from whylight.store.commits import Commit, counting, held
+from whylight.store.commits import Commit, counting, failures, held
 from whylight.store.explanations import upgraded
 from whylight.store.tables import Row
 
@@ -94,6 +94,7 @@ class Stored:
         commits: What is complete; None in a folder with one file per table.
         manifest: Whose run it is, where there is a file that says so.
         left_out: Methods and metrics of which nothing is shown, since some of the texts have not got them yet.
+        failed: How many texts have failed: no row is of them.
     """
 
     about: About | None
@@ -105,6 +106,7 @@ class Stored:
     commits: tuple[Commit, ...] | None
     manifest: Manifest | None = None
     left_out: tuple[str, ...] = ()
+    failed: int = 0
 
 
 def read(folder: Path) -> Stored:
@@ -131,7 +133,9 @@ def read(folder: Path) -> Stored:
     )
     about = None if manifest is None else about_of(manifest.run, manifest.asked, known)
     left_out = _left_out(manifest, shown[False])
-    return Stored(about, explanations, scores, curves, tuning, frozenset(names), known, manifest, left_out)
+    return Stored(
+        about, explanations, scores, curves, tuning, frozenset(names), known, manifest, left_out, failures(known)
+    )
 
 
 def _left_out(manifest: Manifest | None, shown: Mapping[Cell, int] | None) -> tuple[str, ...]:
