@@ -15,9 +15,11 @@ OBJECTS = 720_000
 def without_pauses(*, objects: int = OBJECTS) -> None:
     """Have the first collection wait for so many objects, and never look at those again.
 
-    It is for a process of our own: the command line calls it, the package does not.
+    It is for a process of our own: the command line calls it, the package does not. A second call does nothing.
     """
     usual = gc.get_threshold()
+    if usual[0] >= objects or gc.get_freeze_count():
+        return
 
     def settled(phase: Literal["start", "stop"], _: dict[str, int]) -> None:
         if phase == "start":
