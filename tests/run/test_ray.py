@@ -5,9 +5,7 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import corpus_models
@@ -91,29 +89,35 @@ def test_a_node_that_is_lost_loses_nothing(tmp_path: Path, monkeypatch: pytest.M
     import ray  # noqa: PLC0415
     from ray.cluster_utils import Cluster  # noqa: PLC0415
 
-    data = written(tmp_path / "texts.jsonl", TEXTS * 6)
+    data = written(tmp_path / "texts.jsonl", TEXTS * 12)
     right = run(data, tmp_path / "one", load=corpus_models.LABELS)  # as the manifest says it
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     other = cluster.add_node(num_cpus=1)
     try:
         ray.init(address=cluster.address, log_to_driver=False)
 
-        def lose() -> None:
-            while len(list((tmp_path / "ray" / "texts").glob("*.parquet"))) < 4:
-                time.sleep(0.05)
-            cluster.remove_node(other, allow_graceful=False)  # and no other one comes
-
         deaths, died = list[Died](), driving.Driver.died
+        begun, ready = list[driving.Driver](), driving.Driver.ready
+        lost, done = list[str](), driving.Driver.done
 
         def noting(self: driving.Driver, task: Any, death: Died) -> None:
             deaths.append(death)
             died(self, task, death)
 
+        def beginning(self: driving.Driver) -> None:
+            begun.append(self)
+            ready(self)
+
+        def losing(self: driving.Driver, task: Any, receipt: Any) -> None:
+            done(self, task, receipt)
+            if len(begun) == 2 and not lost:  # both nodes work
+                lost.append("a node")
+                cluster.remove_node(other, allow_graceful=False)  # and no other one comes
+
         monkeypatch.setattr(driving.Driver, "died", noting)
-        thread = Thread(target=lose, daemon=True)
-        thread.start()
-        found = wl.run_corpus(corpus_models.by_length, data, out=tmp_path / "ray", workers=2, engine="ray", **KINDS)
-        thread.join(60)
+        monkeypatch.setattr(driving.Driver, "ready", beginning)
+        monkeypatch.setattr(driving.Driver, "done", losing)
+        found = wl.run_corpus(corpus_models.slow, data, out=tmp_path / "ray", workers=2, engine="ray", **KINDS)
         assert found.sha256 == right.sha256
         assert found.failed == 0
         assert sums(tmp_path / "one") == sums(tmp_path / "ray")
