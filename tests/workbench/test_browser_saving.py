@@ -25,15 +25,20 @@ def test_a_note_stays_when_it_cannot_be_saved_and_is_tried_again(chromium: Any, 
         assert ada.saved(version=1)["note"] == "a long thought"  # nobody has touched it
 
 
+def _in_another_tab(reviewer: Reviewer, address: str, key: str) -> None:
+    """Do the first action on a document that is open elsewhere."""
+    other = reviewer.context.new_page()
+    other.goto(f"{address}/documents/1")
+    other.wait_for_selector(LOADED)
+    other.keyboard.press(key)
+    reviewer.saved(version=1)
+
+
 def test_a_note_stays_when_another_page_was_faster(chromium: Any, tmp_path: Path) -> None:
     with served(tmp_path) as (address, _):
         ada = Reviewer(chromium, address)
         page = ada.open(1)
-        other = ada.context.new_page()
-        other.goto(f"{address}/documents/1")
-        other.wait_for_selector(LOADED)
-        other.keyboard.press("a")
-        ada.saved(version=1)
+        _in_another_tab(ada, address, "a")
         page.fill("#note", "a long thought")
         page.locator("#note").blur()
         page.wait_for_selector("text=Somebody else has changed this review")
@@ -57,11 +62,7 @@ def test_after_an_action_that_failed_the_next_ones_wait_for_a_look(chromium: Any
     with served(tmp_path) as (address, _):
         ada = Reviewer(chromium, address)
         page = ada.open(1)
-        other = ada.context.new_page()
-        other.goto(f"{address}/documents/1")
-        other.wait_for_selector(LOADED)
-        other.keyboard.press("r")
-        ada.saved(version=1)
+        _in_another_tab(ada, address, "r")
         page.route(EVENTS, _slowly)
         for key in ("a", "d"):  # from an old page: it must not be done on what nobody has seen
             page.keyboard.press(key)

@@ -137,7 +137,7 @@ def _sampled(tensor: Tensor) -> int:
     """Return a hash of numbers of a tensor: of all, or of every 251st if there are many."""
     flat = tensor.detach().reshape(-1)
     some = flat if len(flat) <= SMALL else flat[::STEP]
-    return hash(some.contiguous().view(torch.uint8).numpy().tobytes())
+    return hash(some.contiguous().view(torch.uint8).cpu().numpy().tobytes())
 
 
 def _coalitions(window: TokenWindow, replacements: Mapping[str, int]) -> TokenBatch:
