@@ -15,7 +15,7 @@ import torch
 
 from whylight.core.arrays import Ints
 from whylight.core.encoded import key_of
-from whylight.core.errors import IncompatibleError
+from whylight.core.errors import IncompatibleError, InputError
 from whylight.core.text import Span, Text
 from whylight.models import tokenised
 from whylight.models.folder import existing, quoted
@@ -57,8 +57,11 @@ class MaskedFiller:
         words, feature = _all_words(texts, spans)
         example = Text(texts[0], texts[1] if texts[1:] else None, words=tuple(words))
         tokenizer = self.masked.tokenizer
-        with held(tokenizer):
-            encoded = tokenised.encode(tokenizer, example, unit="word", long="window", limit=self.masked.limit)
+        try:
+            with held(tokenizer):
+                encoded = tokenised.encode(tokenizer, example, unit="word", long="window", limit=self.masked.limit)
+        except InputError as error:
+            raise IncompatibleError(f"the masked language model {quoted(self.masked.name)}: {error}") from None
         number = np.asarray([*feature, NO_FEATURE])
         windows = tuple(_renumbered(one, number) for one in encoded.windows if isinstance(one, TokenWindow))
         content = np.concatenate([one.ids[one.feature != NO_FEATURE] for one in windows])
