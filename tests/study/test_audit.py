@@ -114,7 +114,7 @@ def test_a_remover_that_there_was_no_time_for_is_no_reason_to_tell_nothing() -> 
     table = ranking({ONE: {"mask": 0.2, "delete": 0.3}, OTHER: {"mask": 0.4, "delete": 0.5}, "random": CHANCE})
     (verdict,) = verdicts_of({"ranking": table}, removers=(*REMOVERS, "infill"))
     assert verdict.answer == "holds"
-    assert verdict.sentences[0] == "Your ranking of methods holds under mask and delete."  # and of infill nothing is said
+    assert verdict.sentences[0] == "Your ranking of methods holds under mask and delete."
     every = (*REMOVERS, "infill")
     advice = recommendation_of(table, candidates_of(every, []), removers=every)
     assert advice.certainty == "sure"
