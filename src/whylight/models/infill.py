@@ -25,8 +25,6 @@ from whylight.views.classifier import Classifier
 from whylight.views.filling import APART, BEHIND_LETTER, JOINED, NO_TOKEN, Draft, Likely
 from whylight.views.tokens import NO_FEATURE, TokenBatch, TokenWindow
 
-REMEMBERED = 1_000_000
-"""Blanks that are remembered, of some 250 bytes each."""
 _FolderState = tuple[tuple[str, int, int], ...]
 """Names, sizes and times of files."""
 _FILLERS: MutableMapping[Classifier, dict[tuple[str, _FolderState], "MaskedFiller"]] = WeakKeyDictionary()
@@ -91,7 +89,8 @@ class MaskedFiller:
             for number, own in zip(chosen, logits, strict=True):
                 behind = stands[indices[number]]
                 found[names[number]] = _packed(self._best(own, behind, top=top, fragments=fragments))
-        self._remember({key: found[key] for key in names})
+        for key in names:
+            self.masked.known[key] = found[key]
         return [_unpacked(found[key]) for key in keys]
 
     def word(self, token: int) -> str:
@@ -129,14 +128,6 @@ class MaskedFiller:
         scores = logits[:, : allowed.shape[1]].double().masked_fill(~given, -torch.inf)
         values, tokens = torch.softmax(scores, dim=-1).topk(min(top, allowed.shape[1]), dim=-1)
         return Likely(tokens.cpu().numpy(), values.cpu().numpy())
-
-    def _remember(self, found: Mapping[bytes, tuple[bytes, ...]]) -> None:
-        known = self.masked.known
-        known.update(found)
-        self.masked.blanks += sum(map(len, found.values()))
-        while self.masked.blanks > REMEMBERED:
-            _, oldest = known.popitem(last=False)
-            self.masked.blanks -= len(oldest)
 
 
 def _packed(likely: Likely) -> tuple[bytes, ...]:
