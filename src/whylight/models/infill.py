@@ -123,7 +123,8 @@ class MaskedFiller:
         return BEHIND_LETTER if before[-1:].isalnum() else JOINED
 
     def _best(self, logits: torch.Tensor, stands: Ints, *, top: int, fragments: bool) -> Likely:
-        allowed = np.stack([self.masked.allowed(fragments=fragments, stands=int(one)) for one in stands])
+        alike = stands[:1] if (stands == stands[0]).all() else stands  # nearly always
+        allowed = np.stack([self.masked.allowed(fragments=fragments, stands=int(one)) for one in alike])
         given = torch.as_tensor(allowed, device=logits.device)
         scores = logits[:, : allowed.shape[1]].double().masked_fill(~given, -torch.inf)
         values, tokens = torch.softmax(scores, dim=-1).topk(min(top, allowed.shape[1]), dim=-1)
