@@ -27,7 +27,7 @@ from whylight.views.tokens import NO_FEATURE, TokenBatch, TokenWindow
 
 _FolderState = tuple[tuple[str, int, int], ...]
 """Names, sizes and times of files."""
-_FILLERS: MutableMapping[Classifier, dict[tuple[str, _FolderState], "MaskedFiller"]] = WeakKeyDictionary()
+_FILLERS: MutableMapping[Classifier, dict[str, tuple[_FolderState, "MaskedFiller"]]] = WeakKeyDictionary()
 
 
 class MaskedFiller:
@@ -200,13 +200,15 @@ def filler_of(classifier: Classifier, path: str) -> MaskedFiller:
         path: Folder or hub id of the masked language model.
     """
     known, state = _FILLERS.setdefault(classifier, {}), _state_of(path)
-    if (path, state) not in known:
+    found, filler = known.get(path, (None, None))
+    if filler is None or found != state:
         network = getattr(classifier, "network", None)
         tokenizer = None if network is None else network.tokenizer
         limit = None if network is None else int(network.limit)
         device = None if network is None else network.device
-        known[path, state] = MaskedFiller(_masked(path, state, device), tokenizer, limit=limit)
-    return known[path, state]
+        filler = MaskedFiller(_masked(path, state, device), tokenizer, limit=limit)
+        known[path] = (state, filler)
+    return filler
 
 
 @lru_cache(maxsize=2)
