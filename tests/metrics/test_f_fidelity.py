@@ -21,9 +21,12 @@ SIZES = (1, 2, 4, 10)
 def test_of_an_additive_game_it_is_the_mean_worth_of_a_side_times_what_goes() -> None:
     """Draws are uniform, so that each feature of a side goes alike often; many draws come close to that."""
     game, made = additive(WORTH, base=1.0), explanation(WORTH)
-    plus, minus = f_fidelity_plus(made, game, draws=4000), f_fidelity_minus(made, game, draws=4000)
+    minus = f_fidelity_minus(made, game, draws=4000)
     for target, own in enumerate(-np.sort(-WORTH)):
-        assert plus[target] == pytest.approx(np.mean([min(k, 2) * own[:k].mean() for k in SIZES]), rel=0.02)
+        for alpha, gone in ((0.5, (1, 1, 2, 2)), (1.0, (1, 2, 2, 2))):
+            plus = f_fidelity_plus(made, game, alpha=alpha, draws=4000)
+            expected = [count * own[:k].mean() for k, count in zip(SIZES, gone, strict=True)]
+            assert plus[target] == pytest.approx(np.mean(expected), rel=0.02)
         assert minus[target] == pytest.approx(np.mean([2 * own[k:].mean() for k in SIZES]), rel=0.02)
 
 
@@ -36,7 +39,7 @@ def test_no_more_goes_than_the_share_that_the_model_knows_and_at_least_one(metri
         gone.extend((~keep).sum(1).tolist())
         return np.zeros((len(keep), 2))
 
-    metric(explanation(WORTH), Game(answer, n_features=N, n_targets=2), beta=beta)
+    metric(explanation(WORTH), Game(answer, n_features=N, n_targets=2), alpha=1.0, beta=beta)
     assert gone.count(0) == 1  # the untouched text
     assert max(gone) == min(most, 10 if metric is f_fidelity_plus else 19)
 
@@ -73,7 +76,9 @@ def test_where_the_top_features_are_all_there_are_there_is_no_other_side() -> No
     assert np.isnan(f_fidelity_minus(one, additive(np.ones((1, 1))))).all()
 
 
-@pytest.mark.parametrize("settings", [{"beta": 0.0}, {"beta": 1.1}, {"draws": 0}, {"steps": 0}])
+@pytest.mark.parametrize(
+    "settings", [{"beta": 0.0}, {"beta": 1.1}, {"alpha": 0.0}, {"alpha": 2.0}, {"draws": 0}, {"steps": 0}]
+)
 def test_settings_that_mean_nothing_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(SettingError, match=f"'{next(iter(settings))}' must"):
         f_fidelity_plus(explanation(WORTH), additive(WORTH), **settings)

@@ -7,7 +7,7 @@ Whoever measures an explanation by removing words asks a model about texts that 
 the model that is fine-tuned in this way knows such texts, whatever words an explanation names: no retraining per method
 is needed. Metrics are then measured on the copy (`--metric-model`), above all `f_fidelity_plus` and
 `f_fidelity_minus` with the same beta.
-Reference: Zheng et al. 2025 (F-Fidelity), step 1. Cost: one more pass.
+Reference: Zheng et al. 2025 (F-Fidelity), step 1; their code, of images, takes exactly beta. Cost: one more pass.
 """
 
 from zlib import crc32
