@@ -155,6 +155,12 @@ def test_the_word_itself_stays_as_it_was_written() -> None:
         for top in (1, 2):
             settings = {"mode": "top1_excluding_original", "top": top}
             assert rewritten(told, f"the end was {word}", 3, **settings) == "the end was film"
+    window = TextWindow(
+        "it was awful.", (Span(0, 0, 2), Span(0, 3, 6), Span(0, 7, 13))
+    )  # words as some data bring them
+    removal = replace(bound("infill", {"model": "m", "mode": "top1_excluding_original"}), needs=(told,))
+    batch: Any = removal(window, np.asarray([[True, True, False]])).batch
+    assert batch.texts == ("it was film",)
 
 
 def test_the_original_is_left_out_in_all_its_capitals_even_of_one_candidate() -> None:

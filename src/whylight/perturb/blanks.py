@@ -79,15 +79,25 @@ def asked(top: int) -> int:
 def same_words(filler: Filler, tokens: Ints, original: str, own: int) -> Bools:
     """Say which tokens are the original word: the one that is read for it, or one that differs in capitals alone.
 
+    Signs around a word do not count: data that come as white-space tokens have words such as "dog.".
+
+
     Args:
         filler: The masked language model.
         tokens: Some of its tokens.
         original: The word.
         own: The one token that it is read as, if it is one; it may have lost accents or capitals then.
     """
-    folded = np.asarray([filler.word(token).casefold() == original.casefold() for token in tokens.tolist()], dtype=bool)
+    word = _bare(original)
+    folded = np.asarray([_bare(filler.word(token)) == word for token in tokens.tolist()], dtype=bool)
     same: Bools = folded | (tokens == own)
     return same
+
+
+def _bare(word: str) -> str:
+    """Return a word in small letters without the signs around it; a sign as it is."""
+    letters = [i for i, letter in enumerate(word) if letter.isalnum()]
+    return word[letters[0] : letters[-1] + 1].casefold() if letters else word
 
 
 def stretch(window: TokenWindow | TextWindow) -> tuple[list[str], list[Span], list[Span]]:
