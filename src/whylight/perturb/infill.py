@@ -89,7 +89,7 @@ def infill(  # noqa: PLR0913  one keyword per setting
         top: Candidates for each blank.
         threshold: The least probability of a candidate; the likeliest is always one.
         order: Whether blanks are filled at once, or in sight of those before them.
-        fragments: Whether pieces of words are candidates too.
+        fragments: Whether pieces of words are candidates too; they are written as the vocabulary has them, `##ing`.
         seed: Of `sample`, and of `marginal` where several words are removed.
     """
     filling = Filling(mode, top, threshold, order, fragments, seed)
