@@ -37,7 +37,8 @@ LIMIT, BATCH = 128, 32
 CARD = """\
 # Masked language model of film reviews
 
-Fills blanks in English film reviews, for `--remover infill`. Made by `scripts/make_mlm.py DATA{small} --epochs {epochs} --precision {precision}`.
+Fills blanks in English film reviews, for `--remover infill`. Made by
+`scripts/make_mlm.py DATA{small} --epochs {epochs} --precision {precision}`.
 
 | of {count:,} hidden tokens of {unseen} unseen IMDB reviews (one in seven, each a blank) | share found |
 |---|---|
