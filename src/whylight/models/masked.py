@@ -29,34 +29,40 @@ STARTS = ("Ġ", "▁")
 """What the pieces that start a word begin with, in vocabularies that mark these."""
 CONTINUES = "##"
 """What the pieces that go on with a word begin with, in vocabularies that mark those."""
-REMEMBERED = 1_000_000
-"""Blanks that are remembered, of some 250 bytes each."""
+REMEMBERED = 2**28
+"""Bytes of answers that are remembered: a million blanks with the usual number of words."""
+BLANK_BYTES = 64
+"""What Python takes for an answer besides its numbers."""
 BROKEN = "\ufffd"
 """What stands for a part of a character."""
 
 
 class FilledBlanks(OrderedDict[bytes, tuple[bytes, ...]]):
-    """What was answered to rows, packed blank by blank; the oldest are forgotten beyond a number of blanks.
+    """What was answered to rows, packed blank by blank; the oldest are forgotten beyond a number of bytes.
 
     Attributes:
-        blanks: How many there are.
+        size: Bytes of the answers.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.blanks = 0
+        self.size = 0
 
     def __setitem__(self, key: bytes, answers: tuple[bytes, ...]) -> None:
-        self.blanks += len(answers) - len(self.get(key, ()))
+        self.size += _bytes_of(answers) - _bytes_of(self.get(key, ()))
         super().__setitem__(key, answers)
-        while self.blanks > REMEMBERED:
+        while self.size > REMEMBERED:
             _, oldest = self.popitem(last=False)
-            self.blanks -= len(oldest)
+            self.size -= _bytes_of(oldest)
 
     def clear(self) -> None:
         """Forget everything."""
         super().clear()
-        self.blanks = 0
+        self.size = 0
+
+
+def _bytes_of(answers: tuple[bytes, ...]) -> int:
+    return sum(len(own) + BLANK_BYTES for own in answers)
 
 
 class MaskedModel:
