@@ -68,7 +68,10 @@ class Told(MaskedFiller):
         super().__init__(model(), own and own.tokenizer, limit=None if own is None else own.limit)
         self.says = says
 
-    def likely(self, rows: TokenBatch, blanks: Sequence[Ints], *, top: int, fragments: bool) -> list[Likely]:  # noqa: ARG002
+    def likely(
+        self, rows: TokenBatch, blanks: Sequence[Ints], stands: Sequence[Ints], *, top: int, fragments: bool
+    ) -> list[Likely]:
+        del stands, fragments
         found = []
         for row, own in zip(rows.ids, blanks, strict=True):
             said = [self.says(row, int(place)) for place in own]

@@ -84,7 +84,8 @@ def _audit() -> Audit:
     verdict = AuditVerdict("agreement", "differs", (EVIL,))
     return Audit(
         model=EVIL, data={"name": EVIL, "split": "test", "texts": 12, "notes": [EVIL]}, texts=12, labels=(EVIL,),
-        removers={"mask": {}, "delete": {}}, methods={EVIL: {"samples": 50}}, seed=0, budget=10.0, seconds=1.0,
+        removers={"mask": {}, "delete": {}}, methods={EVIL: {"samples": 50}}, seed=0,
+        asked={"sample": 12, "settings": {EVIL: EVIL}}, budget=10.0, seconds=1.0,
         figures={"agreement": figures}, example=None, left_out=(LeftOut("ranking", EVIL, None),), verdicts=(verdict,),
         recommendation=Advice(None, None, None, "cannot tell", (EVIL,)),
     )  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from whylight.core.errors import InputError, SettingError
-from whylight.run.compare import CLEAR, compare_rows, holm, select
+from whylight.run.compare import CLEAR, compare_rows, holm, permutation_test, permutation_tests, select
 from whylight.store.tables import Row
 
 
@@ -78,3 +78,14 @@ def test_of_many_tests_of_nothing_hardly_any_family_finds_something() -> None:
     corrected = np.mean([min(holm(own.tolist())) < CLEAR for own in drawn])
     assert alone > 0.6
     assert 0.04 < corrected < 0.06
+
+
+def test_of_many_tests_of_something_each_is_found() -> None:
+    """The smallest p-value, times their number, must be able to be clear."""
+    drawn = np.random.default_rng(0).normal(5.0, 1.0, (600, 40))
+    assert max(holm(permutation_tests(list(drawn)))) < CLEAR
+
+
+def test_a_test_is_the_same_alone_and_with_others() -> None:
+    drawn = [np.random.default_rng(number).normal(0.3, 1.0, 12 + number % 3) for number in range(9)]
+    assert permutation_tests(drawn) == [permutation_test(own) for own in drawn]

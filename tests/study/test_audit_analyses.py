@@ -11,9 +11,11 @@ import quick
 import tiny
 import whylight as wl
 from whylight.core.errors import IncompatibleError, InputError, SettingError
+from whylight.core.registry import METHODS
 from whylight.explaining import removing
 from whylight.explaining.options import Options
 from whylight.models.randomise import randomise
+from whylight.report.displays.studies import audit_call
 from whylight.study.attribution_size import COVERAGE, PEOPLE, RAW, SIZE, attribution_size
 from whylight.study.figures import FigureTable
 from whylight.study.head_randomised import PUBLISHED, head_randomised
@@ -236,3 +238,14 @@ def test_the_published_way_is_for_one_label_and_the_head() -> None:
 def test_a_function_has_no_head_to_draw() -> None:
     with pytest.raises(IncompatibleError, match="no weights"):
         head_randomised(subject(additive(WORTH), labelled("a b"), "delete", "mask"))
+
+
+def test_the_call_on_the_page_makes_the_same_audit_again() -> None:
+    clf = additive(WORTH)
+    data = labelled("a b c d", "b a d", "d c")
+    asked: dict[str, Any] = {"analyses": ["ranking", "size"], "methods": ["lime"], "settings": {"lime.samples": 7}}
+    first = wl.audit(clf, data, removers=["mask", "delete"], **asked)
+    again = eval(audit_call(first), {"wl": wl, "clf": clf, "data": data})  # noqa: S307  our own words
+    assert again.records() == first.records()
+    assert again.methods == first.methods == {"lime": METHODS["lime"].complete_settings({"samples": 7})}
+    assert list(again.figures) == ["size", "ranking"]

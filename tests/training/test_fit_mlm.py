@@ -186,6 +186,7 @@ def test_the_command_line_fits_one_and_fills_with_it(
     for wrong, why in (
         (["--metric", "sufficiency"], "--metric is of a network"),
         (["--set", "hidden_share=2"], "below 1"),
+        (["--prompt", "sentiment"], "--prompt is of a network"),
     ):
         code, said = spoken(*asked, *wrong)
         assert code == 2
@@ -197,6 +198,12 @@ def test_numbers_that_cannot_be_are_refused(start: Path, tmp_path: Path) -> None
         fit(start, tmp_path / "out", epochs=0)
     with pytest.raises(SettingError, match="unknown setting of a fit 'epoch'"):
         fit(start, tmp_path / "out", epoch=1)
+    for tokens in (-1, 0, 2):
+        with pytest.raises(SettingError, match=rf"'max_tokens' must be at least 3, not {tokens}"):
+            fit(start, tmp_path / "out", max_tokens=tokens)
+    nothing = Dataset("odd", "dev", (), (Record("0", Text("\x00"), ()),))  # BERT's tokenizer leaves nothing of it
+    with pytest.raises(InputError, match=r"leaves nothing of 'odd' \(dev\)"):
+        wl.fit_mlm(start, texts("train", 8), nothing, out=tmp_path / "out", **QUICK)
     with pytest.raises(InputError, match="training texts are in the validation data too"):
         wl.fit_mlm(start, texts("dev", 8), texts("dev", 8), out=tmp_path / "out", **QUICK)
     assert not (tmp_path / "out").exists()

@@ -39,7 +39,7 @@ whylight fit mlm --model ./pretrained --data reviews.jsonl --dev more.jsonl --ep
 
 whylight explain "A gripping film." --method occlusion --remover infill --set infill.model=./my-mlm
 """
-FOR_AML = ("metric", "trials", "encoder", "remover", "head", "micro_batch", "search_epochs", "search_texts")
+FOR_AML = ("metric", "trials", "encoder", "remover", "head", "micro_batch", "search_epochs", "search_texts", "prompt")
 """Options that say something about a network that explains, and nothing about a masked language model."""
 
 

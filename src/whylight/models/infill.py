@@ -6,30 +6,30 @@ asked before is remembered, by the row.
 """
 
 from collections.abc import Mapping, MutableMapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 
-from whylight.core.arrays import Bools, Ints
+from whylight.core.arrays import Ints
 from whylight.core.encoded import key_of
-from whylight.core.errors import IncompatibleError
+from whylight.core.errors import IncompatibleError, InputError
 from whylight.core.text import Span, Text
 from whylight.models import tokenised
 from whylight.models.folder import existing, quoted
 from whylight.models.holding import held
 from whylight.models.masked import MaskedModel, read_masked
 from whylight.views.classifier import Classifier
-from whylight.views.filling import Draft, Likely
+from whylight.views.filling import APART, BEHIND_LETTER, JOINED, NO_TOKEN, Draft, Likely
 from whylight.views.tokens import NO_FEATURE, TokenBatch, TokenWindow
 
-REMEMBERED = 200_000
-"""Rows whose blanks are remembered."""
+REMEMBERED = 1_000_000
+"""Blanks that are remembered, of some 250 bytes each."""
 _FolderState = tuple[tuple[str, int, int], ...]
 """Names, sizes and times of files."""
-_FILLERS: MutableMapping[Classifier, dict[str, "MaskedFiller"]] = WeakKeyDictionary()
+_FILLERS: MutableMapping[Classifier, dict[tuple[str, _FolderState], "MaskedFiller"]] = WeakKeyDictionary()
 
 
 class MaskedFiller:
@@ -57,8 +57,11 @@ class MaskedFiller:
         words, feature = _all_words(texts, spans)
         example = Text(texts[0], texts[1] if texts[1:] else None, words=tuple(words))
         tokenizer = self.masked.tokenizer
-        with held(tokenizer):
-            encoded = tokenised.encode(tokenizer, example, unit="word", long="window", limit=self.masked.limit)
+        try:
+            with held(tokenizer):
+                encoded = tokenised.encode(tokenizer, example, unit="word", long="window", limit=self.masked.limit)
+        except InputError as error:
+            raise IncompatibleError(f"the masked language model {quoted(self.masked.name)}: {error}") from None
         number = np.asarray([*feature, NO_FEATURE])
         windows = tuple(_renumbered(one, number) for one in encoded.windows if isinstance(one, TokenWindow))
         content = np.concatenate([one.ids[one.feature != NO_FEATURE] for one in windows])
@@ -67,19 +70,27 @@ class MaskedFiller:
                 f"the masked language model {quoted(self.masked.name)} knows none of the words of the text; use one "
                 "with a vocabulary that can express it."
             )
-        return Draft(windows, _farthest_from_edges(windows, len(spans)))
+        best = _farthest_from_edges(windows, len(spans))
+        tokens = _tokens_of_features(windows, best)
+        own = np.asarray([ids[0] if len(ids) == 1 else NO_TOKEN for ids in tokens], dtype=np.int64)
+        stands = [self._stand(ids, texts[span.part][: span.start]) for ids, span in zip(tokens, spans, strict=True)]
+        return Draft(windows, best, own, np.asarray(stands, dtype=np.int64))
 
-    def likely(self, rows: TokenBatch, blanks: Sequence[Ints], *, top: int, fragments: bool) -> list[Likely]:
+    def likely(
+        self, rows: TokenBatch, blanks: Sequence[Ints], stands: Sequence[Ints], *, top: int, fragments: bool
+    ) -> list[Likely]:
         """Return the likeliest words for the blanks of rows; what was asked before is remembered."""
         asked = f"{top} {fragments}".encode()
-        keys = [key_of(key + own.tobytes() + asked) for key, own in zip(rows.keys(), blanks, strict=True)]
+        places = [own.tobytes() + behind.tobytes() for own, behind in zip(blanks, stands, strict=True)]
+        keys = [key_of(key + place + asked) for key, place in zip(rows.keys(), places, strict=True)]
         found = {key: known for key in keys if (known := self.masked.known.get(key)) is not None}
         fresh = {key: i for i, key in enumerate(keys) if key not in found}
         names, indices = list(fresh), np.fromiter(fresh.values(), dtype=np.int64, count=len(fresh))
         for chosen in self.masked.batches(rows.lengths[indices]) if fresh else ():
             logits = self.masked.run(rows.take(indices[chosen]), [blanks[i] for i in indices[chosen]])
             for number, own in zip(chosen, logits, strict=True):
-                found[names[number]] = _packed(self._best(own, top=top, fragments=fragments))
+                behind = stands[indices[number]]
+                found[names[number]] = _packed(self._best(own, behind, top=top, fragments=fragments))
         self._remember({key: found[key] for key in names})
         return [_unpacked(found[key]) for key in keys]
 
@@ -106,21 +117,26 @@ class MaskedFiller:
                 return np.asarray(ids, dtype=np.int64)[behind]
         return np.empty(0, dtype=np.int64)
 
-    def _best(self, logits: torch.Tensor, *, top: int, fragments: bool) -> Likely:
-        allowed = torch.as_tensor(_allowed(self.masked, fragments), device=logits.device)
-        scores = logits[:, : len(allowed)].double().masked_fill(~allowed, -torch.inf)
-        values, tokens = torch.softmax(scores, dim=-1).topk(min(top, int(allowed.sum())), dim=-1)
+    def _stand(self, ids: Ints, before: str) -> int:
+        """Say what a feature of these tokens stands behind; a vocabulary without marks does not tell."""
+        if not len(ids) or not self.masked.marks or not self.masked.pieces[ids[0]]:
+            return APART
+        return BEHIND_LETTER if before[-1:].isalnum() else JOINED
+
+    def _best(self, logits: torch.Tensor, stands: Ints, *, top: int, fragments: bool) -> Likely:
+        allowed = np.stack([self.masked.allowed(fragments=fragments, stands=int(one)) for one in stands])
+        given = torch.as_tensor(allowed, device=logits.device)
+        scores = logits[:, : allowed.shape[1]].double().masked_fill(~given, -torch.inf)
+        values, tokens = torch.softmax(scores, dim=-1).topk(min(top, allowed.shape[1]), dim=-1)
         return Likely(tokens.cpu().numpy(), values.cpu().numpy())
 
     def _remember(self, found: Mapping[bytes, tuple[bytes, ...]]) -> None:
-        self.masked.known.update(found)
-        while len(self.masked.known) > REMEMBERED:
-            self.masked.known.popitem(last=False)
-
-
-@cache
-def _allowed(masked: MaskedModel, fragments: bool) -> Bools:  # noqa: FBT001  a key of a cache
-    return masked.allowed(fragments=fragments)
+        known = self.masked.known
+        known.update(found)
+        self.masked.blanks += sum(map(len, found.values()))
+        while self.masked.blanks > REMEMBERED:
+            _, oldest = known.popitem(last=False)
+            self.masked.blanks -= len(oldest)
 
 
 def _packed(likely: Likely) -> tuple[bytes, ...]:
@@ -175,21 +191,30 @@ def _farthest_from_edges(windows: Sequence[TokenWindow], features: int) -> Ints:
     return best
 
 
+def _tokens_of_features(windows: Sequence[TokenWindow], best: Ints) -> list[Ints]:
+    """Return the tokens of each feature in the window in which it is asked about; none where no window holds it."""
+    none = np.empty(0, dtype=np.int64)
+    return [
+        windows[number].ids[windows[number].feature == feature] if number >= 0 else none
+        for feature, number in enumerate(best.tolist())
+    ]
+
+
 def filler_of(classifier: Classifier, path: str) -> MaskedFiller:
-    """Return a masked language model in front of a classifier, opened once.
+    """Return a masked language model in front of a classifier, opened once, and again if its folder changes.
 
     Args:
         classifier: The classifier.
         path: Folder or hub id of the masked language model.
     """
-    known = _FILLERS.setdefault(classifier, {})
-    if path not in known:
+    known, state = _FILLERS.setdefault(classifier, {}), _state_of(path)
+    if (path, state) not in known:
         network = getattr(classifier, "network", None)
         tokenizer = None if network is None else network.tokenizer
         limit = None if network is None else int(network.limit)
         device = None if network is None else network.device
-        known[path] = MaskedFiller(_masked(path, _state_of(path), device), tokenizer, limit=limit)
-    return known[path]
+        known[path, state] = MaskedFiller(_masked(path, state, device), tokenizer, limit=limit)
+    return known[path, state]
 
 
 @lru_cache(maxsize=2)

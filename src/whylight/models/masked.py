@@ -12,15 +12,16 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from whylight.core.arrays import Bools, Ints
-from whylight.core.errors import ModelError
+from whylight.core.errors import ModelError, WhylightError
 from whylight.models import promises
 from whylight.models.batching import default_token_budget
 from whylight.models.bundled_start import MASKED, MASKED_NAME, bundled_folder
 from whylight.models.contents import model_contents
 from whylight.models.devices import move
-from whylight.models.folder import check_folder, existing, quoted
+from whylight.models.folder import check_folder, existing, is_failure, quoted, reason
 from whylight.models.reading import loading
 from whylight.models.unchanged import unchanged
+from whylight.views.filling import APART, BEHIND_LETTER
 from whylight.views.tokens import TokenBatch
 
 KIND = "a masked language model"
@@ -28,6 +29,8 @@ STARTS = ("Ġ", "▁")
 """What the pieces that start a word begin with, in vocabularies that mark these."""
 CONTINUES = "##"
 """What the pieces that go on with a word begin with, in vocabularies that mark those."""
+BROKEN = "\ufffd"
+"""What stands for a part of a character."""
 
 
 class MaskedModel:
@@ -35,6 +38,7 @@ class MaskedModel:
 
     Attributes:
         known: What was answered before, packed, by what was asked.
+        blanks: How many blanks these answers are of.
 
     Args:
         model: A Hugging Face model with a masked language modelling head.
@@ -52,6 +56,8 @@ class MaskedModel:
         self.limit = promises.limit(model, tokenizer, max_tokens=None)
         self._budget = default_token_budget(model.device)
         self.known = OrderedDict[bytes, tuple[bytes, ...]]()
+        self.blanks = 0
+        self._allowed: dict[tuple[bool, int], Bools] = {}
 
     @cached_property
     def contents(self) -> Mapping[str, str]:
@@ -61,24 +67,61 @@ class MaskedModel:
     @cached_property
     def words(self) -> list[str]:
         """Every token as a word; nothing where it is none."""
-        names = self.tokenizer.convert_ids_to_tokens(list(range(len(self.tokenizer))))
         special = set(self.tokenizer.all_special_ids)
         return [
-            "" if number in special or name is None else self.tokenizer.convert_tokens_to_string([name]).strip()
-            for number, name in enumerate(names)
+            "" if number in special or not name else self.tokenizer.convert_tokens_to_string([name]).strip()
+            for number, name in enumerate(self._names)
         ]
+
+    @cached_property
+    def _names(self) -> list[str]:
+        names = self.tokenizer.convert_ids_to_tokens(list(range(len(self.tokenizer))))
+        return [name or "" for name in names]
+
+    @cached_property
+    def marks(self) -> bool:
+        """Whether pieces that start a word are marked, rather than those that go on with one.
+
+        Either mark may be in a vocabulary of the other kind: "Ġ" is a letter too.
+        """
+        starts, goes_on = (sum(name.startswith(mark) for name in self._names) for mark in (STARTS, CONTINUES))
+        return starts > goes_on
 
     @cached_property
     def pieces(self) -> Bools:
         """Which tokens only go on with a word."""
-        names = [name or "" for name in self.tokenizer.convert_ids_to_tokens(list(range(len(self.tokenizer))))]
-        marked = any(name.startswith(STARTS) for name in names)
-        return np.asarray([not name.startswith(STARTS) if marked else name.startswith(CONTINUES) for name in names])
+        if self.marks:
+            return np.asarray([not name.startswith(STARTS) for name in self._names])
+        return np.asarray([name.startswith(CONTINUES) for name in self._names])
 
-    def allowed(self, *, fragments: bool) -> Bools:
-        """Say which tokens may stand in a blank."""
-        known = np.asarray([bool(word) for word in self.words])
-        return known if fragments else known & ~self.pieces
+    def allowed(self, *, fragments: bool, stands: int = APART) -> Bools:
+        """Say which tokens may stand in a blank; asked for once.
+
+        In a vocabulary that marks the blank before a word, a word that stands without one ("The" at the start of a
+        text, "good" in "(good)", a comma) is another token than elsewhere: it is a word if it is one with the mark too,
+        or a sign. Behind a letter or digit a word would go on with that one, so that only signs are left.
+
+        Args:
+            fragments: Whether pieces of words will do.
+            stands: What the blank stands behind.
+        """
+        key = (fragments, stands if self.marks and not fragments else APART)
+        if key not in self._allowed:
+            self._allowed[key] = self._fitting(*key)
+        return self._allowed[key]
+
+    def _fitting(self, fragments: bool, stands: int) -> Bools:  # noqa: FBT001  a key
+        known = np.asarray([bool(word) and BROKEN not in word and word.isprintable() for word in self.words])
+        if fragments:
+            return known
+        words = known & ~self.pieces
+        if stands == APART:
+            return words
+        alone = {word for word, whole in zip(self.words, words, strict=True) if whole}
+        signs = np.asarray([bool(word) and not any(map(str.isalnum, word)) for word in self.words])
+        whole = signs if stands == BEHIND_LETTER else signs | np.asarray([word in alone for word in self.words])
+        joined = known & self.pieces & whole
+        return joined if joined.any() else words
 
     def run(self, rows: TokenBatch, blanks: Sequence[Ints]) -> list[torch.Tensor]:
         """Return the logits of the blanks of each row, `[blanks, vocabulary]`."""
@@ -156,4 +199,29 @@ def read_masked(path: str, *, fresh: bool = False, seed: int = 0, device: torch.
         )
     if device is not None:
         move(model, device)
-    return MaskedModel(model, tokenizer, name=name, fresh=bool(absent))
+    found = MaskedModel(model, tokenizer, name=name, fresh=bool(absent))
+    _try_out(found)
+    return found
+
+
+def _try_out(masked: MaskedModel) -> None:
+    """Fill one blank, and refuse a model that cannot."""
+    tokenizer, name = masked.tokenizer, quoted(masked.name)
+    row = np.asarray([tokenizer(str(tokenizer.mask_token))["input_ids"]])
+    blank = np.flatnonzero(row[0] == tokenizer.mask_token_id)[:1]
+    try:
+        (logits,) = masked.run(TokenBatch(row, np.zeros_like(row), np.asarray([row.shape[1]])), [blank])
+    except WhylightError:
+        raise
+    except Exception as error:
+        if not is_failure(error):
+            raise
+        raise ModelError(f"{name} cannot be run on a text with a blank: {reason(error)}") from error
+    words, tokens = logits.shape[-1], len(tokenizer)
+    if words < tokens:
+        raise ModelError(
+            f"the tokenizer of {name} has {tokens} tokens, and its model writes {words}; use its own tokenizer, or "
+            "model.resize_token_embeddings(len(tokenizer))."
+        )
+    if not bool(torch.isfinite(logits).all()):
+        raise ModelError(f"{name} answers with what is no finite number.")

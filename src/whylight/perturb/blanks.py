@@ -15,6 +15,8 @@ from whylight.views.filling import Filler
 from whylight.views.texts import TextWindow
 from whylight.views.tokens import TokenBatch, TokenWindow
 
+FEWEST = 10
+"""Words that are asked for at least."""
 Words = dict[int, int]
 """A token of the masked language model for each removed feature."""
 
@@ -27,16 +29,13 @@ class Guess:
         original: The word itself.
         words: The likeliest ones, best first.
         probabilities: How likely each is among all words.
+        same: Which of the words are the original one, whatever the case of its letters.
     """
 
     original: str
     words: tuple[str, ...]
     probabilities: Floats
-
-    @property
-    def same(self) -> Bools:
-        """Which of the words are the original one, whatever the case of its letters."""
-        return np.asarray([word.casefold() == self.original.casefold() for word in self.words], dtype=bool)
+    same: Bools
 
 
 def likely_words(
@@ -62,13 +61,32 @@ def likely_words(
             continue
         batch, places = blanked(read, alone[here], filler.mask)
         blanks = [np.asarray([where[one]]) for one, where in zip(here, places, strict=True)]
-        likely = filler.likely(batch, blanks, top=top + 1, fragments=fragments)  # as infill asks, who remembers it
-        for one, own in zip(here, likely, strict=True):
-            span, tokens = spans[one], own.tokens[0][:top].tolist()
+        likely = filler.likely(batch, blanks, list(draft.stands[here, None]), top=asked(top), fragments=fragments)
+        for one, choices in zip(here, likely, strict=True):
+            span, own = spans[one], choices.best(0, top)
             original = texts[span.part][span.start : span.end]
-            words = tuple(filler.word(token) for token in tokens)
-            found[features[one]] = Guess(original, words, own.probabilities[0][:top])
+            words = tuple(filler.word(token) for token in own.tokens[0].tolist())
+            same = same_words(filler, own.tokens[0], original, int(draft.own[one]))
+            found[features[one]] = Guess(original, words, own.probabilities[0], same)
     return found
+
+
+def asked(top: int) -> int:
+    """Return how many words to ask for, so that there are others left without the original word in all its cases."""
+    return max(top, FEWEST) + 1
+
+
+def same_words(filler: Filler, tokens: Ints, original: str, own: int) -> Bools:
+    """Say which tokens are the original word: the one that is read for it, or one that differs in capitals alone.
+
+    Args:
+        filler: The masked language model.
+        tokens: Some of its tokens.
+        original: The word.
+        own: The one token that it is read as, if it is one; it may have lost accents or capitals then.
+    """
+    folded = np.asarray([filler.word(token).casefold() == original.casefold() for token in tokens.tolist()], dtype=bool)
+    return folded | (tokens == own)
 
 
 def stretch(window: TokenWindow | TextWindow) -> tuple[list[str], list[Span], list[Span]]:

@@ -10,9 +10,11 @@ probabilities of its likeliest words renormalised, and f the model's probability
     auto       marginal where one word is removed, top1 where several are
 
 With several words removed, `marginal` draws `top` texts from the product of the p_k. The original word is among the
-candidates: that it is likely, and so nothing changes, is the point of the paper. Blanks are filled all at once, or from
-left to right, each in sight of the words before it. Each window of a long text is filled by itself. Words that would
-make a row longer than the model reads are cut to the tokens that the removed ones had.
+candidates: that it is likely, and so nothing changes, is the point of the paper. Where it is chosen, the text stays as
+it was, with capitals and accents that the masked language model may not know. Blanks are filled all at once, or from
+left to right, each in sight of the words before it. A larger feature, such as a sentence, is one blank as well. Each
+window of a long text is filled by itself. Words that would make a row longer than the model reads are cut to the tokens
+that the removed ones had. Between two words that only a removed sign kept apart, a blank is put.
 
 Reference: Kim et al. 2020 (input marginalisation); Pham et al. 2022, sections 2.2 and 2.6.
 Cost: one pass of the masked language model per coalition (left to right: one per blank), and one pass of the model per
@@ -30,7 +32,7 @@ from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import SettingError
 from whylight.core.registry import remover
 from whylight.core.text import Span
-from whylight.perturb.blanks import Words, blanked, one_batch, stretch
+from whylight.perturb.blanks import Words, asked, blanked, one_batch, same_words, stretch
 from whylight.views.batch import Variants
 from whylight.views.filling import Draft, Filler, Likely
 from whylight.views.texts import TextBatch, TextWindow
@@ -96,37 +98,46 @@ def infill(  # noqa: PLR0913  one keyword per setting
     texts, spans, places = stretch(window)
     removed = ~keep[:, window.features]
     originals = [texts[span.part][span.start : span.end] for span in spans]
-    draws = _fillings(filler, filler.draft(texts, spans), removed, originals, filling)
-    weights, written = _written(draws, removed, filler)
+    draft = filler.draft(texts, spans)
+    draws = _fillings(filler, draft, removed, originals, filling)
+    weights, written = _written(draws, removed, filler, draft.own)
     if isinstance(window, TextWindow):
         return Variants(_rewritten(window, written), weights)
     return Variants(_spliced(window, written, places, filler), weights)
 
 
-def _written(draws: list[Draws], removed: Bools, filler: Filler) -> tuple[Floats | None, list[dict[int, str]]]:
-    """Return the weights of fillings, of which each coalition has as many, and the word for each removed feature."""
+def _written(
+    draws: list[Draws], removed: Bools, filler: Filler, originals: Ints
+) -> tuple[Floats | None, list[dict[int, str]]]:
+    """Return the weights of fillings, of which each coalition has as many, and the word for each feature that changes.
+
+    A feature whose own token is chosen stays as it is. What the masked language model cannot read is gone.
+    """
     most = max((len(own) for own in draws), default=1)
     weights = np.asarray([[weight for weight, _ in own] + [0.0] * (most - len(own)) for own in draws])
     written = []
     for own, row in zip(draws, removed, strict=True):
-        nothing = dict.fromkeys(np.flatnonzero(row).tolist(), "")  # what the masked language model cannot read is gone
-        told = [nothing | {feature: filler.word(token) for feature, token in words.items()} for _, words in own]
+        gone = np.flatnonzero(row).tolist()
+        told = [
+            {one: filler.word(words[one]) if one in words else "" for one in gone if words.get(one) != originals[one]}
+            for _, words in own
+        ]
         written += told + told[:1] * (most - len(own))
     return (weights if most > 1 else None), written
 
 
 def _fillings(filler: Filler, draft: Draft, removed: Bools, words: list[str], filling: Filling) -> list[Draws]:
     """Return the fillings of each coalition."""
-    asked = partial(_candidates, filler, draft, words, filling)
+    find = partial(_candidates, filler, draft, words, filling)
     if filling.order == "at_once":
         every = [np.flatnonzero(row).tolist() for row in removed]
-        return [_draws(own, row, filling) for own, row in zip(asked(removed, every), removed, strict=True)]
+        return [_draws(own, row, filling) for own, row in zip(find(removed, every), removed, strict=True)]
     state: list[Draws] = [[(1.0, {})] for _ in removed]
     for step in range(int(removed.sum(axis=1).max(initial=0))):
         turn = {i: int(np.flatnonzero(row)[step]) for i, row in enumerate(removed) if row.sum() > step}
         drafts = [(i, draw) for i in turn for draw in range(len(state[i]))]
         known = [state[i][draw][1] for i, draw in drafts]
-        found = asked(removed[[i for i, _ in drafts]], [[turn[i]] for i, _ in drafts], known)
+        found = find(removed[[i for i, _ in drafts]], [[turn[i]] for i, _ in drafts], known)
         for (i, draw), own in zip(drafts, found, strict=True):
             for feature, chosen in own.items():
                 _write(state[i], draw, feature, chosen, removed[i], filling)
@@ -151,10 +162,12 @@ def _candidates(  # noqa: PLR0913, PLR0917  one parameter per fact
             continue
         batch, places = blanked(window, removed[rows], filler.mask, known and [known[i] for i in rows])
         blanks = [np.asarray([where[f] for f in here[i]]) for i, where in zip(rows, places, strict=True)]
-        likely = filler.likely(batch, blanks, top=filling.top + 1, fragments=filling.fragments)
+        stands = [draft.stands[here[i]] for i in rows]
+        likely = filler.likely(batch, blanks, stands, top=asked(filling.top), fragments=filling.fragments)
         for i, one in zip(rows, likely, strict=True):
             for place, feature in enumerate(here[i]):
-                found[i][feature] = _word_choices(filler, one, place, words[feature], filling)
+                choices = one.best(place, asked(filling.top))
+                found[i][feature] = _word_choices(filler, choices, words[feature], int(draft.own[feature]), filling)
     return found
 
 
@@ -173,11 +186,11 @@ def _is_drawn(filling: Filling, row: Bools) -> bool:
     return filling.mode == "sample" or (filling.mode == "marginal" and row.sum() > 1)
 
 
-def _word_choices(filler: Filler, likely: Likely, place: int, word: str, filling: Filling) -> tuple[Ints, Floats]:
+def _word_choices(filler: Filler, likely: Likely, word: str, own: int, filling: Filling) -> tuple[Ints, Floats]:
     """Return the words that may stand in a blank, with probabilities that sum to 1."""
-    tokens, probabilities = likely.tokens[place], likely.probabilities[place]
+    tokens, probabilities = likely.tokens[0], likely.probabilities[0]
     if filling.mode == "top1_excluding_original":
-        other = np.asarray([filler.word(int(token)).casefold() != word.casefold() for token in tokens])
+        other = ~same_words(filler, tokens, word, own)
         tokens, probabilities = (tokens[other], probabilities[other]) if other.any() else (tokens, probabilities)
     tokens, probabilities = tokens[: filling.top], probabilities[: filling.top]
     likely_enough = probabilities >= min(filling.threshold, float(probabilities[0]))
@@ -215,13 +228,20 @@ def _rewritten(window: TextWindow, fillings: list[dict[int, str]]) -> TextBatch:
     """Write words into the text."""
     texts = []
     for own in fillings:
-        position, pieces = 0, []
+        text, position = "", 0
         for number, span in enumerate(window.spans):
-            if number in own:
-                pieces += [window.text[position : span.start], own[number]]
-                position = span.end
-        texts.append("".join([*pieces, window.text[position:]]))
+            word = own.get(number, window.text[span.start : span.end])
+            text += window.text[position : span.start]
+            changed = number in own or number - 1 in own
+            text += " " + word if changed and _one_word(text, word) else word
+            position = span.end
+        texts.append(text + window.text[position:])
     return TextBatch(tuple(texts))
+
+
+def _one_word(before: str, word: str) -> bool:
+    """Say whether a word would be one with what stands before it."""
+    return before[-1:].isalnum() and word[:1].isalnum()
 
 
 def _spliced(window: TokenWindow, fillings: list[dict[int, str]], places: list[Span], filler: Filler) -> TokenBatch:
@@ -234,7 +254,9 @@ def _spliced(window: TokenWindow, fillings: list[dict[int, str]], places: list[S
         for number, word in filled.items():
             span = places[number]
             before = window.texts[span.part][max(0, span.start - 1) : span.start]
-            spelled[int(features[number])] = filler.spelled(word, before)
+            if number and places[number - 1].end == span.start and places[number - 1].part == span.part:
+                before = filled.get(number - 1, before)[-1:] or before
+            spelled[int(features[number])] = filler.spelled(word, " " if _one_word(before, word) else before)
         longer = sum(len(ids) - len(own[feature]) for feature, ids in spelled.items())
         if limit is not None and len(window.ids) + longer > limit:
             spelled = {feature: ids[: len(own[feature])] for feature, ids in spelled.items()}

@@ -5,6 +5,7 @@ the bootstrap interval of the paired difference leaves out 0 and the permutation
 not hold in either direction, nobody can tell.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from whylight.run.summary import Cell, Measure, draw_sizes, interval, measure_of
 from whylight.store.tables import Row
 
 FLIPS = 10_000
-"""Random sign flips of the permutation test."""
+"""Random sign flips of the permutation test; of hundreds of tests together there are more."""
 CLEAR = 0.05
 """A difference is clear where the permutation test is below this and the bootstrap interval leaves out 0."""
 FEWEST_TEXTS = 10
@@ -78,11 +79,27 @@ def clear_sign(difference: Cell, p_value: float) -> int:
 
 def permutation_test(differences: Floats, *, seed: int = 0) -> float:
     """Return how often flipping the signs of paired differences at random gives a sum as large as theirs."""
-    generator = np.random.default_rng(seed)
-    signs = (generator.choice((-1.0, 1.0), size=size) for size in draw_sizes(FLIPS, len(differences)))
-    least = abs(differences.sum()) - 1e-12
-    larger = sum(int((np.abs(own @ differences) >= least).sum()) for own in signs)
-    return (larger + 1) / (FLIPS + 1)
+    return permutation_tests([differences], seed=seed)[0]
+
+
+def permutation_tests(differences: Sequence[Floats], *, seed: int = 0) -> list[float]:
+    """Return the p-value of each of several tests; the smallest can be clear when it is multiplied by their number.
+
+    Tests on as many texts share their random signs.
+    """
+    flips = max(FLIPS, math.ceil(2 * len(differences) / CLEAR))
+    p_values = np.empty(len(differences))
+    lengths = np.asarray([len(own) for own in differences])
+    for texts in np.unique(lengths).tolist():
+        some = np.flatnonzero(lengths == texts)
+        own = np.stack([differences[i] for i in some], axis=1)  # [texts, tests]
+        generator = np.random.default_rng(seed)
+        least, larger = np.abs(own.sum(axis=0)) - 1e-12, np.zeros(len(some), dtype=np.int64)
+        for flipped, _ in draw_sizes(flips, max(texts, len(some))):
+            signs = generator.choice((-1.0, 1.0), size=(flipped, texts))
+            larger += (np.abs(signs @ own) >= least).sum(axis=0)
+        p_values[some] = (larger + 1) / (flips + 1)
+    return [float(one) for one in p_values]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -55,6 +55,7 @@ class Audit:
         removers: Removers with their settings.
         methods: Methods besides occlusion, with their settings.
         seed: Of the draw of texts and of all that is drawn after it.
+        asked: What else was asked for: the size of the draw, and analyses and settings, if any were named.
         budget: Seconds that were allowed.
         seconds: Seconds that it took.
         figures: Tables, by the name of the analysis.
@@ -71,6 +72,7 @@ class Audit:
     removers: Mapping[str, Settings]
     methods: Mapping[str, Settings]
     seed: int
+    asked: Mapping[str, Any]
     budget: float
     seconds: float
     figures: Mapping[str, FigureTable]
@@ -153,6 +155,7 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
         removers={name: dict(one.settings) for name, one in subject.removals.items()},
         methods={one.name: dict(one.settings) for one in tried},
         seed=seed,
+        asked=_asked(sample, analyses, settings),
         budget=budget,
         seconds=clock() - started,
         figures=figures,
@@ -161,6 +164,16 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
         verdicts=verdicts_of(figures, removers=named),
         recommendation=recommendation_of(figures.get(RANKING), candidates_of(named, tried), removers=named),
     )
+
+
+def _asked(sample: int, analyses: Sequence[str] | None, settings: Mapping[str, object] | None) -> dict[str, Any]:
+    """Return what was asked for as plain values; what was left out is not there."""
+    plain = {
+        name: value if isinstance(value, str | int | float | None) else str(value)
+        for name, value in (settings or {}).items()
+    }
+    named = {"analyses": None if analyses is None else list(analyses), "settings": plain or None}
+    return {"sample": sample} | {name: value for name, value in named.items() if value is not None}
 
 
 def _removers(classifier: Classifier, asked: Sequence[str] | None, settings: Mapping[str, object]) -> list[str]:

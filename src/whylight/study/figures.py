@@ -12,7 +12,7 @@ import numpy as np
 
 from whylight.core import showing
 from whylight.core.arrays import Floats
-from whylight.run.compare import clear_sign, holm, permutation_test
+from whylight.run.compare import clear_sign, holm, permutation_tests
 from whylight.run.summary import Cell, interval
 from whylight.store.tables import Row
 
@@ -75,8 +75,7 @@ class FigureTable:
     def differences(self, pairs: Sequence[tuple[Place, Place]]) -> list[Difference | None]:
         """Return the difference of each pair, with tests corrected for their number."""
         values = [self._paired(*pair) for pair in pairs]
-        known = [own for own in values if len(own)]
-        p_values = iter(holm([permutation_test(own) for own in known]))
+        p_values = iter(holm(permutation_tests([own for own in values if len(own)])))
         cells = [interval(own) if len(own) else None for own in values]
         return [None if cell is None else Difference(cell, clear_sign(cell, next(p_values))) for cell in cells]
 

@@ -12,7 +12,7 @@ learning rate 5e-5, batches of 8, 15 %). Cost: one forward and backward pass per
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -21,17 +21,18 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from whylight.core.errors import SettingError, unknown
+from whylight.core.errors import InputError, SettingError, unknown
 from whylight.core.identity import Identity
 from whylight.data.dataset import Dataset
 from whylight.models.contents import model_contents
+from whylight.models.folder import quoted
 from whylight.models.masked import MaskedModel, read_masked, states_at
 from whylight.models.quiet import quiet
 from whylight.training.base import WARM_UP, TermTrainer, arguments
 from whylight.training.fit import check_texts
 from whylight.training.fitting import settings_of
 from whylight.training.folder import CHECKPOINTS, claimed_by_one, interruptible, last_checkpoint, mark_started
-from whylight.training.hiding import Hiding, stretches
+from whylight.training.hiding import Hiding, Stretch, stretches
 from whylight.training.progress import ProgressBar
 from whylight.training.result import Trained, finish_best, finished
 from whylight.training.train import require_libraries
@@ -176,22 +177,34 @@ def fit_mlm(
     done = finished(folder, identity)
     if done is not None:
         return done
+    items = [_stretches(one, start, limit=min(recipe.max_tokens, start.limit)) for one in (data, dev)]
     checkpoints = folder / CHECKPOINTS
     notes = [FRESH] if start.fresh else []
     receipt: dict[str, Any] = {"training": identity.name, "asked": identity.asked, "unmet": False, "notes": notes}
     with claimed_by_one(checkpoints), quiet(), interruptible(folder):
         mark_started(folder, identity)
-        trainer = _mlm_trainer(start, data, dev, recipe, checkpoints, progress=progress)
+        trainer = _mlm_trainer(start, items, recipe, checkpoints, progress=progress)
         trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
         return finish_best(trainer, start.model, start.tokenizer, folder, receipt)
 
 
+def _stretches(data: Dataset, start: MaskedModel, *, limit: int) -> list[Stretch]:
+    """Cut texts into stretches, of which there must be some."""
+    around = start.tokenizer.num_special_tokens_to_add(pair=False)
+    if limit <= around:
+        raise SettingError(
+            f"the setting 'max_tokens' must be at least {around + 1}, not {limit}: {around} tokens stand around a text."
+        )
+    items = stretches(data, start.tokenizer, limit=limit)
+    if not items:
+        raise InputError(f"the tokenizer of {quoted(start.name)} leaves nothing of '{data.name}' ({data.split}).")
+    return items
+
+
 def _mlm_trainer(
-    start: MaskedModel, data: Dataset, dev: Dataset, recipe: MlmRecipe, checkpoints: Path, *, progress: bool
+    start: MaskedModel, items: Sequence[list[Stretch]], recipe: MlmRecipe, checkpoints: Path, *, progress: bool
 ) -> MlmTrainer:
     tokenizer = start.tokenizer
-    limit = min(recipe.max_tokens, start.limit)
-    items = [stretches(one, tokenizer, limit=limit) for one in (data, dev)]
     return MlmTrainer(
         model=start.model,
         batch_size=recipe.batch_size,

@@ -8,6 +8,12 @@ from whylight.core.arrays import Floats, Ints
 from whylight.core.text import Span
 from whylight.views.tokens import TokenBatch, TokenWindow
 
+NO_TOKEN = -1
+"""What stands for the token of a feature that is several, or none."""
+APART, JOINED, BEHIND_LETTER = 0, 1, 2
+"""Where a word begins: as its own word; without the mark of one, as at the start of a text or behind a bracket, in a
+vocabulary that marks the blank before a word; or behind a letter or digit, where only a sign begins."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
@@ -16,10 +22,14 @@ class Draft:
     Attributes:
         windows: Its rows; the features of each are those that were asked about.
         best: The window to ask about each feature, `[features]`: the one in which it is farthest from the edges.
+        own: The one token that each feature is, `[features]`; -1 where it is several, or none.
+        stands: What each feature stands behind, `[features]`: `APART`, `JOINED` or `BEHIND_LETTER`.
     """
 
     windows: tuple[TokenWindow, ...]
     best: Ints
+    own: Ints
+    stands: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +43,11 @@ class Likely:
 
     tokens: Ints
     probabilities: Floats
+
+    def best(self, blank: int, count: int) -> "Likely":
+        """Return the likeliest words of one blank; those that cannot stand there, and fill up the list, are none."""
+        some = (self.probabilities[blank] > 0).nonzero()[0][:count]
+        return Likely(self.tokens[blank, some][None], self.probabilities[blank, some][None])
 
 
 class Filler(Protocol):
@@ -50,12 +65,15 @@ class Filler(Protocol):
         """Read a text, or a pair, with features at these places."""
         ...
 
-    def likely(self, rows: TokenBatch, blanks: Sequence[Ints], *, top: int, fragments: bool) -> list[Likely]:
+    def likely(
+        self, rows: TokenBatch, blanks: Sequence[Ints], stands: Sequence[Ints], *, top: int, fragments: bool
+    ) -> list[Likely]:
         """Return the likeliest words for blanks.
 
         Args:
             rows: Rows of its tokens.
             blanks: Where the blanks of each row are.
+            stands: What each of them stands behind.
             top: How many words.
             fragments: Whether pieces of words will do.
         """

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 def audit_call(found: "Audit") -> str:
     """Return the call that makes an audit again."""
-    asked = f"budget={found.budget:g}, removers={list(found.removers)}, methods={list(found.methods)}"
-    return f"wl.audit(clf, data, {asked}, sample={found.texts}, seed={found.seed})"
+    same = {"budget": found.budget, "removers": list(found.removers), "methods": list(found.methods)}
+    asked = same | {"seed": found.seed} | dict(found.asked)
+    return f"wl.audit(clf, data, {', '.join(f'{name}={value!r}' for name, value in asked.items())})"
 
 
 def _sanity(found: "SanitySummary") -> Sheet:
