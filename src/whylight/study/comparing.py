@@ -84,6 +84,11 @@ def compare(
 
 
 def _scored(run: Evaluation | Path | str) -> Evaluation:
+    if not isinstance(run, Evaluation | Path | str):
+        raise InputError(
+            f"what is compared is an evaluation or the folder of a run, not {type(run).__name__}; wl.plot.compare "
+            "takes explanations."
+        )
     found = run if isinstance(run, Evaluation) else open_run(run)
     if not found.scores:
         raise InputError(f"{_named(run)} holds no run with scores of single inputs to compare.")
