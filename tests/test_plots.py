@@ -155,6 +155,20 @@ def test_a_summary_of_a_run_is_that_of_its_explanations() -> None:
     assert "by lime" in wl.plot.summary(run).alt_text
 
 
+def test_layers_and_settings_of_a_method_are_not_added_up() -> None:
+    stack = [*layered([0.1, 0.2, 0.3], [1.0, -1.0, 0.0]), *layered([0.2] * 3, [3.0] * 3, text="a bad film")]
+    assert "Words over 2 texts, by decompx (layer 1). positive: film +0.250" in wl.plot.summary(stack).alt_text
+    second = wl.plot.summary(stack, method="decompx (layer 2)").alt_text
+    assert "a +2.00, standard deviation 1.00, 2 times" in second
+    with pytest.raises(wl.WhylightError, match="2 texts by 2 methods have no one picture"):
+        Explanations(stack).save("x.png")
+    few, many = ({"method": "lime", "settings": {"samples": number}} for number in (2, 3))
+    lime = Explanations([explanation(**few), explanation(**many)])
+    assert "by lime (samples 2)" in wl.plot.summary(lime).alt_text
+    assert list(lime.to_frame()["variant"].unique()) == ["samples 2", "samples 3"]
+    assert "variant" not in Explanations(stack).to_frame()
+
+
 def cell_colours(figure: Figure) -> list[list[str]]:
     """The colours of the cells of a picture of layers, row by row from the top."""
     mesh = figure.findobj(mpl.collections.QuadMesh)[0]
@@ -222,6 +236,7 @@ REFUSED: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
     ("curves", (one,), {}, "of what wl.evaluate returns, not of Explanation"),
     ("summary", (one,), {}, "wl.plot.bar takes one explanation"),
     ("summary", (dataset(),), {}, "of what wl.evaluate returns, not of Dataset"),
+    ("summary", (["a film"],), {}, "of what wl.evaluate returns, not of list"),
     ("summary", ([one],), {"label": "nobody"}, "unknown label 'nobody'"),
     ("summary", ([one],), {"method": "lmie"}, "unknown method 'lmie'"),
 ]

@@ -179,6 +179,13 @@ def test_layers_are_a_list_with_a_column_for_the_layer() -> None:
     assert "decompx (layer 2)" in repr(found)
 
 
+def test_methods_with_the_same_figures_have_the_same_rank_in_a_frame_and_in_json(tmp_path: Path) -> None:
+    found = everything()["Recommendation"]
+    assert list(found.to_frame()["rank"]) == [1, 1]
+    found.save(tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text())["ranks"] == found.ranks
+
+
 def test_a_saved_data_set_is_read_back_as_it_was(tmp_path: Path) -> None:
     for several in (False, True):
         data = dataset(several=several)

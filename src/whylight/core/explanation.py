@@ -258,6 +258,10 @@ class Explanations(Series[Explanation]):
 
     __slots__ = ()
 
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  it always raises
+        one = f"; one of them has it: [0].{name}" if hasattr(Explanation, name) else ""
+        raise AttributeError(f"a list of explanations has no '{name}'{one}")
+
 
 def _plain(record: Prediction | Provenance | Signs) -> dict[str, Any]:
     """Return the fields of a record, tuples as lists and mappings as dictionaries."""

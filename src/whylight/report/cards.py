@@ -171,6 +171,18 @@ def captions_of(group: Sequence[Explanation]) -> list[str]:
     return captions
 
 
+def variants_of(explanations: Sequence[Explanation]) -> list[str]:
+    """Say for each explanation what tells it from others of the same method on the same input."""
+    groups: dict[Hashable, list[int]] = {}
+    for number, one in enumerate(explanations):
+        groups.setdefault(one.example, []).append(number)
+    found = [""] * len(explanations)
+    for numbers in groups.values():
+        for number, caption in zip(numbers, captions_of([explanations[n] for n in numbers]), strict=True):
+            found[number] = caption
+    return found
+
+
 def _settings(explanation: Explanation) -> dict[str, str]:
     """Return what the explanation was asked to be, as names and values to show."""
     receipt = explanation.provenance

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -33,9 +33,14 @@ def one_explanation(given: object, *, several: str) -> Explanation:
     """
     if isinstance(given, Explanation):
         return given
-    if isinstance(given, Sequence) and given and all(isinstance(one, Explanation) for one in given):
+    if is_list_of_explanations(given):
         raise InputError(f"this picture is of one explanation, not of a list; take one of it, e.g. [0]; {several}.")
     raise InputError(f"this picture is of an explanation, not of {type(given).__name__}; wl.explain makes one.")
+
+
+def is_list_of_explanations(given: object) -> TypeGuard[Sequence[Explanation]]:
+    """Say whether it is a list of explanations, with one at least."""
+    return isinstance(given, Sequence) and bool(given) and all(isinstance(one, Explanation) for one in given)
 
 
 def evaluated(given: object) -> Evaluation:
