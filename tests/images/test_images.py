@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.ndimage import gaussian_filter
+from torch import Tensor
 
 import whylight as wl
 from images.pictures import SIDE, Curved, Linear, classifier, normalise, picture, prepare, weights
@@ -223,3 +224,22 @@ def test_masks_of_uneven_patches_are_even_too() -> None:
     clf = classifier(Linear(side=32))
     found = wl.explain(clf, picture(32, 32), method="marc", unit="patch", steps=2, progress=False)
     assert found.provenance.settings["neighbours"] == 10.0
+
+
+class Stepped(Linear):
+    """A network that rounds its answer, so that its gradient is 0 everywhere."""
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return logits."""
+        logits = super().forward(values) * 100
+        return logits * 0 + logits.round()
+
+
+def test_a_gradient_that_is_nothing_is_refused_and_coarse_answers_are_not_held_against_it() -> None:
+    with pytest.raises(IncompatibleError, match="its gradient is 0, though its score depends on the picture"):
+        wl.explain(classifier(Stepped()), picture(), method="saliency", progress=False)
+    fine, coarse = (
+        wl.explain(classifier(Curved().to(kind)), picture(), method="saliency", target=0, progress=False).scores[0]
+        for kind in (torch.float32, torch.bfloat16)
+    )
+    assert np.corrcoef(fine, coarse)[0, 1] > 0.99
