@@ -107,6 +107,25 @@ def test_maps_with_channels_last_are_turned() -> None:
     np.testing.assert_allclose(first.scores, other.scores, rtol=1e-5, atol=1e-9)
 
 
+class Averaged(Pooled):
+    """Nine maps, whose means are a layer of their own, `[1, 9, 1]`: no 3 x 3 tokens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maps, self.pool = nn.Conv2d(3, 9, 7, stride=7), nn.AdaptiveAvgPool1d(1)
+        self.head = nn.Linear(9, 2)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return logits."""
+        logits: Tensor = self.head(self.pool(self.maps(values).flatten(2)).flatten(1))
+        return logits
+
+
+def test_means_of_maps_are_no_tokens() -> None:
+    found = wl.explain(classifier(Averaged()), picture(), method="grad_cam", target=0, progress=False)
+    assert found.provenance.notes == ("maps of the layer 'maps'",)
+
+
 class Tokens(nn.Module):
     """Patches of 7 pixels as tokens behind some special ones; attention of the class token is a layer of its own."""
 

@@ -19,8 +19,8 @@ from whylight.core.errors import IncompatibleError
 
 MAPS, TOKENS = 4, 3
 """Dimensions of what a layer gives out."""
-SPECIAL = (1, 0, 2, 5, 3, 4, 6, 7, 8)
-"""How many special tokens come before those of a picture: a class, none, a class and a teacher, registers, ..."""
+SPECIAL = (1, 0, 2, 5, 4)
+"""How many special tokens come before those of a picture: a class, none, a class and a teacher, with registers."""
 ATTENTION = nn.Softmax, nn.Dropout
 """Layers that give out attention, from tokens to tokens, which has the form of maps."""
 Given = list[tuple[str, Tensor]]
@@ -56,7 +56,7 @@ def last_maps(
 def _as_maps(output: Tensor, picture: tuple[int, int]) -> Tensor | None:
     """Return what a layer gives out as maps `[1, channels, rows, columns]`, or None."""
     if output.dim() == TOKENS:
-        return _grid_of(output, picture)
+        return _grid_of(output, picture) if output.shape[2] > 1 else None  # channels whose places were averaged
     if not _alike(output.shape[2:], picture) and _alike(output.shape[1:3], picture):
         output = output.movedim(3, 1)
     return output if output.shape[2] * output.shape[3] > 1 else None
