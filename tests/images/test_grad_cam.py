@@ -140,7 +140,7 @@ class Tokens(nn.Module):
 
     def forward(self, values: Tensor) -> Tensor:
         """Return logits."""
-        tokens = torch.cat([self.special, self.cut(values).flatten(2).movedim(2, 1)], dim=1)
+        tokens = torch.cat([self.special.expand(len(values), -1, -1), self.cut(values).flatten(2).movedim(2, 1)], dim=1)
         late = self.late(tokens)
         # one head, `[1, 1, tokens, tokens]`
         logits: Tensor = self.head((self.attention(late @ late.mT[:, None]) @ late[:, None])[:, 0, 0])
