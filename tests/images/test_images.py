@@ -7,15 +7,17 @@ import numpy as np
 import pytest
 import torch
 from scipy.ndimage import gaussian_filter
+from torch import Tensor
 
 import whylight as wl
 from images.pictures import SIDE, Curved, Linear, classifier, normalise, picture, prepare, weights
 from whylight.core.errors import IncompatibleError, InputError, ModelError, SettingError
 from whylight.core.explanation import Explanation
-from whylight.core.image import Box, Image
+from whylight.core.image import Box, Division, Image
 from whylight.core.rationale import Rationale
 from whylight.data.dataset import Dataset, Record
 from whylight.explaining.removing import chosen_removal
+from whylight.methods._pull import grid_of
 from whylight.models.images import ImageClassifier
 from whylight.store import runs
 from whylight.store.explanations import explanation_of, row_of
@@ -205,3 +207,39 @@ def test_the_model_is_unchanged() -> None:
     assert clf.model.training
     assert [one.requires_grad for one in clf.model.parameters()] == [True, False, False]
     assert all(torch.equal(one, before[name]) for name, one in clf.model.state_dict().items())
+
+
+@pytest.mark.parametrize(("height", "width"), [(28, 28), (32, 32), (40, 60), (384, 384), (10, 300)])
+def test_cells_of_a_grid_are_neighbours_though_they_divide_no_picture_evenly(height: int, width: int) -> None:
+    rows, columns = min(14, height), min(14, width)
+    shown = Image(b"", height, width, division=Division(rows, columns))
+    places = shown.coordinates(shown.own_places or ())
+    assert grid_of(places) == (rows, columns)
+    np.testing.assert_array_equal(places[:2], [[0.5, 0.5], [0.5, 1.5]])
+    pixels = Image(b"", 6, 9, division=Division(6, 9))
+    np.testing.assert_array_equal(pixels.coordinates(pixels.own_places or ())[[1, 9]], [[0.5, 1.5], [1.5, 0.5]])
+
+
+def test_masks_of_uneven_patches_are_even_too() -> None:
+    clf = classifier(Linear(side=32))
+    found = wl.explain(clf, picture(32, 32), method="marc", unit="patch", steps=2, progress=False)
+    assert found.provenance.settings["neighbours"] == 10.0
+
+
+class Stepped(Linear):
+    """A network that rounds its answer, so that its gradient is 0 everywhere."""
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return logits."""
+        logits = super().forward(values) * 100
+        return logits * 0 + logits.round()
+
+
+def test_a_gradient_that_is_nothing_is_refused_and_coarse_answers_are_not_held_against_it() -> None:
+    with pytest.raises(IncompatibleError, match="its gradient is 0, though its score depends on the picture"):
+        wl.explain(classifier(Stepped()), picture(), method="saliency", progress=False)
+    fine, coarse = (
+        wl.explain(classifier(Curved().to(kind)), picture(), method="saliency", target=0, progress=False).scores[0]
+        for kind in (torch.float32, torch.bfloat16)
+    )
+    assert np.corrcoef(fine, coarse)[0, 1] > 0.99

@@ -218,7 +218,7 @@ class ImageClassifier:
             request.meter.forward += 1
             request.meter.backward += len(request.targets)
             with unchanged(self.model):
-                return last_maps(self.model, scores)
+                return last_maps(self.model, scores, picture=window.labels.shape)
 
         return ActivationView(lambda: found()[1:], labels=window.labels, layer=lambda: found()[0])
 
