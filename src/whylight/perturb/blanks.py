@@ -86,7 +86,8 @@ def same_words(filler: Filler, tokens: Ints, original: str, own: int) -> Bools:
         own: The one token that it is read as, if it is one; it may have lost accents or capitals then.
     """
     folded = np.asarray([filler.word(token).casefold() == original.casefold() for token in tokens.tolist()], dtype=bool)
-    return folded | (tokens == own)
+    same: Bools = folded | (tokens == own)
+    return same
 
 
 def stretch(window: TokenWindow | TextWindow) -> tuple[list[str], list[Span], list[Span]]:

@@ -92,7 +92,7 @@ def permutation_tests(differences: Sequence[Floats], *, seed: int = 0) -> list[f
     lengths = np.asarray([len(own) for own in differences])
     for texts in np.unique(lengths).tolist():
         some = np.flatnonzero(lengths == texts)
-        own = np.stack([differences[i] for i in some], axis=1)  # [texts, tests]
+        own = np.stack([differences[i] for i in some.tolist()], axis=1)  # [texts, tests]
         generator = np.random.default_rng(seed)
         least, larger = np.abs(own.sum(axis=0)) - 1e-12, np.zeros(len(some), dtype=np.int64)
         for flipped, _ in draw_sizes(flips, max(texts, len(some))):
