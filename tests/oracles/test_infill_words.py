@@ -16,7 +16,7 @@ import tiny
 from whylight.core import segment
 from whylight.core.errors import ModelError
 from whylight.core.text import Span, Text
-from whylight.models import infill
+from whylight.models import masked as masked_models
 from whylight.models.infill import MaskedFiller, filler_of
 from whylight.models.masked import MaskedModel, read_masked
 from whylight.perturb.binding import bound
@@ -186,16 +186,18 @@ def cased_filler() -> MaskedFiller:
 
 def test_no_more_blanks_are_remembered_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of long texts have hundreds of blanks: it is these that take the memory."""
-    monkeypatch.setattr(infill, "REMEMBERED", 50)
+    monkeypatch.setattr(masked_models, "REMEMBERED", 50)
     clf = quick.classifier("bert")
     own = masked.filler(clf)
     removal = replace(bound("infill", {"model": "m"}), needs=(own,))
     window = clf.encode(Text("the film was good but the ending drags"), unit="word", long="window").windows[0]
     keep = np.random.default_rng(0).random((40, 8)) < 0.5
     first: Any = removal(window, keep).batch
-    assert own.masked.blanks == sum(map(len, own.masked.known.values())) <= 50
+    assert own.masked.known.blanks == sum(map(len, own.masked.known.values())) <= 50
     again: Any = removal(window, keep).batch
     np.testing.assert_array_equal(first.ids, again.ids)
+    own.masked.known.clear()
+    assert own.masked.known.blanks == 0
 
 
 def test_a_classifier_sees_that_the_folder_of_its_masked_language_model_was_written_again(folder: Path) -> None:

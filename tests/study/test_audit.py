@@ -114,8 +114,11 @@ def test_a_remover_that_there_was_no_time_for_is_no_reason_to_tell_nothing() -> 
     table = ranking({ONE: {"mask": 0.2, "delete": 0.3}, OTHER: {"mask": 0.4, "delete": 0.5}, "random": CHANCE})
     (verdict,) = verdicts_of({"ranking": table}, removers=(*REMOVERS, "infill"))
     assert verdict.answer == "holds"
+    assert verdict.sentences[0] == "Your ranking of methods holds under mask and delete."
     every = (*REMOVERS, "infill")
-    assert recommendation_of(table, candidates_of(every, []), removers=every).certainty == "sure"
+    advice = recommendation_of(table, candidates_of(every, []), removers=every)
+    assert advice.certainty == "sure"
+    assert "by every measure under mask and delete, on 20 texts" in advice.sentences[1]
 
 
 def test_verdicts_equal_the_tables(found: Audit) -> None:

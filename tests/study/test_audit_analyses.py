@@ -1,5 +1,6 @@
 """Each analysis of an audit against a count by hand, or a masked language model that says what it is told."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import tiny
 import whylight as wl
 from whylight.core.errors import IncompatibleError, InputError, SettingError
 from whylight.core.registry import METHODS
+from whylight.data.dataset import Dataset
 from whylight.explaining import removing
 from whylight.explaining.options import Options
 from whylight.models.randomise import randomise
@@ -105,6 +107,28 @@ def test_a_model_that_ignores_words_loses_nothing() -> None:
 def test_accuracy_without_labels_is_refused() -> None:
     with pytest.raises(InputError, match="accuracy needs gold labels"):
         removal_damage(subject(additive(WORTH), labelled("a b", label=None), "delete", "mask"))
+
+
+def test_of_several_labels_none_is_an_answer_too() -> None:
+    def answer(texts: list[str]) -> Any:
+        return np.asarray([[0.9 if "good" in text else 0.1] * 2 for text in texts])
+
+    clf = wl.load(answer, labels=("negative", "positive"), head="sigmoid", mask_string="blank")
+    first, second = labelled("good a", "bad b").records
+    data = Dataset(
+        "hand", "test", clf.labels.names, (replace(first, labels=clf.labels.names), replace(second, labels=()))
+    )
+    with pytest.raises(InputError, match="lacks some"):
+        removal_damage(subject(clf, data, "delete", "mask"))
+    found = removal_damage(subject(clf, replace(data, multi_label=True), "delete", "mask"))
+    assert found.values[UNTOUCHED].tolist() == [1.0, 1.0]
+    assert found.values["delete", ONE].tolist() == [0.5, 0.0]
+
+
+def test_a_model_of_values_has_no_audit() -> None:
+    clf = tiny.classifier("bert", num_labels=1, head="regression")
+    with pytest.raises(IncompatibleError, match="a regression model gives values alone"):
+        wl.audit(clf, labelled("a good film"))
 
 
 def test_sizes_and_coverage_by_hand() -> None:

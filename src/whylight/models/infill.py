@@ -25,11 +25,9 @@ from whylight.views.classifier import Classifier
 from whylight.views.filling import APART, BEHIND_LETTER, JOINED, NO_TOKEN, Draft, Likely
 from whylight.views.tokens import NO_FEATURE, TokenBatch, TokenWindow
 
-REMEMBERED = 1_000_000
-"""Blanks that are remembered, of some 250 bytes each."""
 _FolderState = tuple[tuple[str, int, int], ...]
 """Names, sizes and times of files."""
-_FILLERS: MutableMapping[Classifier, dict[tuple[str, _FolderState], "MaskedFiller"]] = WeakKeyDictionary()
+_FILLERS: MutableMapping[Classifier, dict[str, tuple[_FolderState, "MaskedFiller"]]] = WeakKeyDictionary()
 
 
 class MaskedFiller:
@@ -91,7 +89,8 @@ class MaskedFiller:
             for number, own in zip(chosen, logits, strict=True):
                 behind = stands[indices[number]]
                 found[names[number]] = _packed(self._best(own, behind, top=top, fragments=fragments))
-        self._remember({key: found[key] for key in names})
+        for key in names:
+            self.masked.known[key] = found[key]
         return [_unpacked(found[key]) for key in keys]
 
     def word(self, token: int) -> str:
@@ -124,19 +123,12 @@ class MaskedFiller:
         return BEHIND_LETTER if before[-1:].isalnum() else JOINED
 
     def _best(self, logits: torch.Tensor, stands: Ints, *, top: int, fragments: bool) -> Likely:
-        allowed = np.stack([self.masked.allowed(fragments=fragments, stands=int(one)) for one in stands])
+        alike = stands[:1] if (stands == stands[0]).all() else stands  # nearly always
+        allowed = np.stack([self.masked.allowed(fragments=fragments, stands=int(one)) for one in alike])
         given = torch.as_tensor(allowed, device=logits.device)
         scores = logits[:, : allowed.shape[1]].double().masked_fill(~given, -torch.inf)
         values, tokens = torch.softmax(scores, dim=-1).topk(min(top, allowed.shape[1]), dim=-1)
         return Likely(tokens.cpu().numpy(), values.cpu().numpy())
-
-    def _remember(self, found: Mapping[bytes, tuple[bytes, ...]]) -> None:
-        known = self.masked.known
-        known.update(found)
-        self.masked.blanks += sum(map(len, found.values()))
-        while self.masked.blanks > REMEMBERED:
-            _, oldest = known.popitem(last=False)
-            self.masked.blanks -= len(oldest)
 
 
 def _packed(likely: Likely) -> tuple[bytes, ...]:
@@ -208,13 +200,15 @@ def filler_of(classifier: Classifier, path: str) -> MaskedFiller:
         path: Folder or hub id of the masked language model.
     """
     known, state = _FILLERS.setdefault(classifier, {}), _state_of(path)
-    if (path, state) not in known:
+    found, filler = known.get(path, (None, None))
+    if filler is None or found != state:
         network = getattr(classifier, "network", None)
         tokenizer = None if network is None else network.tokenizer
         limit = None if network is None else int(network.limit)
         device = None if network is None else network.device
-        known[path, state] = MaskedFiller(_masked(path, state, device), tokenizer, limit=limit)
-    return known[path, state]
+        filler = MaskedFiller(_masked(path, state, device), tokenizer, limit=limit)
+        known[path] = (state, filler)
+    return filler
 
 
 @lru_cache(maxsize=2)

@@ -29,8 +29,34 @@ STARTS = ("Ġ", "▁")
 """What the pieces that start a word begin with, in vocabularies that mark these."""
 CONTINUES = "##"
 """What the pieces that go on with a word begin with, in vocabularies that mark those."""
+REMEMBERED = 1_000_000
+"""Blanks that are remembered, of some 250 bytes each."""
 BROKEN = "\ufffd"
 """What stands for a part of a character."""
+
+
+class FilledBlanks(OrderedDict[bytes, tuple[bytes, ...]]):
+    """What was answered to rows, packed blank by blank; the oldest are forgotten beyond a number of blanks.
+
+    Attributes:
+        blanks: How many there are.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blanks = 0
+
+    def __setitem__(self, key: bytes, answers: tuple[bytes, ...]) -> None:
+        self.blanks += len(answers) - len(self.get(key, ()))
+        super().__setitem__(key, answers)
+        while self.blanks > REMEMBERED:
+            _, oldest = self.popitem(last=False)
+            self.blanks -= len(oldest)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        super().clear()
+        self.blanks = 0
 
 
 class MaskedModel:
@@ -38,7 +64,6 @@ class MaskedModel:
 
     Attributes:
         known: What was answered before, packed, by what was asked.
-        blanks: How many blanks these answers are of.
 
     Args:
         model: A Hugging Face model with a masked language modelling head.
@@ -55,8 +80,7 @@ class MaskedModel:
         self.model, self.tokenizer, self.name, self.fresh = model.eval(), tokenizer, name, fresh
         self.limit = promises.limit(model, tokenizer, max_tokens=None)
         self._budget = default_token_budget(model.device)
-        self.known = OrderedDict[bytes, tuple[bytes, ...]]()
-        self.blanks = 0
+        self.known = FilledBlanks()
         self._allowed: dict[tuple[bool, int], Bools] = {}
 
     @cached_property

@@ -15,7 +15,7 @@ import numpy as np
 from whylight.core.arrays import Floats
 from whylight.run.summary import metric_of
 from whylight.store.tables import RANDOM
-from whylight.study.audit_words import standings
+from whylight.study.audit_words import standings, under_each
 from whylight.study.figures import FigureTable
 from whylight.study.removal_ranking import PASSES, Candidate
 
@@ -56,7 +56,7 @@ def recommendation_of(figures: FigureTable | None, ranked: Sequence[Candidate], 
     good = [one for one in methods if set(table[one.name, RANDOM]) == {1}]
     if not good:
         return _no_advice(
-            f"no method is clearly better than random scores under every remover on {figures.texts} texts"
+            f"no method is clearly better than random scores {under_each(figures, removers)} on {figures.texts} texts"
         )
     best = [one for one in good if all(-1 not in table[one.name, other.name] for other in good if other != one)]
     if not best:
@@ -71,7 +71,8 @@ def recommendation_of(figures: FigureTable | None, ranked: Sequence[Candidate], 
     others = [one.name for one in methods if one != chosen and set(table[chosen.name, one.name]) != {1}]
     untold = [one for one in best if one == chosen or not any(table[chosen.name, one.name])]
     cheapest = min(untold, key=lambda one: _passes(figures, one))
-    return _recommended(chosen, others, cheaper=cheapest.name if cheapest != chosen else None, texts=figures.texts)
+    where = f"{under_each(figures, removers)}, on {figures.texts} texts"
+    return _recommended(chosen, others, cheaper=cheapest.name if cheapest != chosen else None, where=where)
 
 
 def _mean_ranks(figures: FigureTable, names: Sequence[str]) -> dict[str, float]:
@@ -101,16 +102,16 @@ def _passes(figures: FigureTable, one: Candidate) -> float:
     return np.inf if cell is None else cell.mean
 
 
-def _recommended(chosen: Candidate, others: Sequence[str], *, cheaper: str | None, texts: int) -> Advice:
+def _recommended(chosen: Candidate, others: Sequence[str], *, cheaper: str | None, where: str) -> Advice:
     samples = _samples(chosen)
     removing = "" if chosen.remover is None else f", with words removed by {chosen.remover}"
     drawing = "it draws no samples" if samples is None else f"{samples} samples a text"
     what = f"Use {chosen.variant.spec.name}{removing}; {drawing}."
-    better = "It is clearly better than random scores by every measure under every remover"
+    better = f"It is clearly better than random scores by every measure {where}"
     if not others:
-        why = f"{better}, and so it is than every other method that was tried, on {texts} texts."
+        why = f"{better}, and so it is than every other method that was tried."
         return Advice(chosen.variant.spec.name, chosen.remover, samples, "sure", (what, why))
-    why = f"{better} on {texts} texts, and never clearly worse than another that is"
+    why = f"{better}, and never clearly worse than another that is"
     said = [what, f"{why}; but it is not clearly better everywhere than {', '.join(others)}."]
     said += [f"{cheaper} costs fewer passes of the model, and nobody can tell the two apart."] if cheaper else []
     return Advice(chosen.variant.spec.name, chosen.remover, samples, "likely", tuple(said))

@@ -71,7 +71,7 @@ def standings(figures: FigureTable, removers: Sequence[str]) -> dict[tuple[str, 
     Returns:
         By pair, and by measure and remover: 1 where the first is clearly better, -1 where worse, 0 where neither is.
     """
-    columns = [one for one in product(MEASURES, removers) if column_of(*one) in figures.columns]
+    columns = list(product(MEASURES, tried(figures, removers)))
     every = list(product(combinations(figures.rows, 2), columns))
     asked = [((one, column_of(*by)), (other, column_of(*by))) for (one, other), by in every]
     found: dict[tuple[str, str], dict[Column, int]] = {pair: {} for pair in permutations(figures.rows, 2)}
@@ -80,6 +80,17 @@ def standings(figures: FigureTable, removers: Sequence[str]) -> dict[tuple[str, 
         better = sign if METRICS[by[0]].facts["higher_is_better"] else -sign
         found[one, other][by], found[other, one][by] = better, -better
     return found
+
+
+def tried(figures: FigureTable, removers: Sequence[str]) -> list[str]:
+    """Return the removers that a ranking has columns of; there may have been no time for some."""
+    return [name for name in removers if column_of(next(iter(MEASURES)), name) in figures.columns]
+
+
+def under_each(figures: FigureTable, removers: Sequence[str]) -> str:
+    """Name the removers that a ranking was made under."""
+    *others, last = tried(figures, removers)
+    return f"under {', '.join(others)} and {last}" if others else f"under {last}"
 
 
 def _of_ranking(figures: FigureTable, removers: Sequence[str]) -> AuditVerdict:
@@ -100,7 +111,8 @@ def _of_ranking(figures: FigureTable, removers: Sequence[str]) -> AuditVerdict:
         said = f"Your ranking flips with the remover: {'; '.join(flips[:SHOWN])}."
         return AuditVerdict("ranking", "flips", (said, *rest, steady))
     if all(held == len(pairs) for held in same.values()):
-        return AuditVerdict("ranking", "holds", ("Your ranking of methods holds under every remover.", steady))
+        held = f"Your ranking of methods holds {under_each(figures, removers)}."
+        return AuditVerdict("ranking", "holds", (held, steady))
     unclear = "whether your ranking of methods flips with the remover: no pair clearly does."
     return AuditVerdict("ranking", "cannot tell", (f"{_text_count(figures)} cannot tell {unclear}", steady))
 

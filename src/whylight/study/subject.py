@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from whylight.core.arrays import Bools
-from whylight.core.errors import InputError
+from whylight.core.errors import IncompatibleError, InputError
 from whylight.core.explanation import Explanation
 from whylight.core.inputs import Settings
 from whylight.core.labels import ScoreSpace
@@ -125,6 +125,8 @@ def open_subject(
         settings: Their settings, by name.
     """
     classifier.labels.require_fixed("an audit")
+    if SCORE not in classifier.score_spaces:
+        raise IncompatibleError("an audit explains the log-odds of labels, and a regression model gives values alone.")
     if not len(data):
         raise InputError(f"'{data.name}' ({data.split}) has no text to look at.")
     removals = {name: chosen_removal(classifier, name, settings.get(name)) for name in removers}
