@@ -133,10 +133,10 @@ def test_long_labels_that_begin_alike_are_told_apart() -> None:
     for shown in (repr(several), repr(Explanations([several]))):
         assert all(f"long kind, number {n} " in shown for n in range(8))
         assert max(map(len, shown.splitlines())) <= 100
-    with pytest.raises(wl.WhylightError, match="say which target you mean: .* number 7.$"):
+    with pytest.raises(wl.WhylightError, match=r"say which target you mean: .* number 7\.$"):
         several.as_list()
     many = explanation(labels=tuple(f"L{n}" for n in range(60)), targets=tuple(range(60)))
-    with pytest.raises(wl.WhylightError, match="L9 and 50 more.$"):
+    with pytest.raises(wl.WhylightError, match=r"L9 and 50 more\.$"):
         many.as_list()
     with pytest.raises(wl.WhylightError, match="unknown target of this explanation 'x'"):
         many.as_list("x")
