@@ -224,7 +224,7 @@ REFUSED: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
     ("text", (Explanations([one]),), {}, "is of one explanation, not of a list"),
     ("bar", ("a film",), {}, "is of an explanation, not of str"),
     ("bar", (one,), {"top": 0}, "top is at least 1, not 0"),
-    ("bar", (one,), {"target": "nobody"}, "say which target you mean"),
+    ("bar", (one,), {"target": "nobody"}, "unknown target of this explanation 'nobody'"),
     ("text", (explanation(targets=(0, 1)),), {}, "say which target you mean"),
     ("compare", (one,), {}, "is of several explanations, in a list"),
     ("compare", ([one],), {}, "2 explanations or more, not of 1"),
@@ -305,9 +305,18 @@ def test_words_of_both_directions_stand_in_their_order() -> None:
 
 def test_a_word_is_cut_to_the_columns_that_it_may_take() -> None:
     assert short_label("film") == "film"
-    assert short_label("x" * 100, widest=10) == "x" * 9 + "\u2026"
-    assert short_label("\u65e5" * 100, widest=10) == "\u65e5" * 4 + "\u2026"
+    assert short_label("x" * 100, widest=10) == "xxxxx\u2026xxxx"
+    assert short_label("\u65e5" * 100, widest=10) == "\u65e5" * 2 + "\u2026" + "\u65e5" * 2
+    assert short_label("disease of the heart, number 7", widest=17) == "disease\u2026number 7"
     assert short_label("a\nb\x1b[2J") == "a b\ufffd[2J"
+
+
+def test_titles_of_labels_that_begin_alike_are_told_apart() -> None:
+    names = tuple(f"a disease of the {'very ' * 12}long kind, number {n}" for n in range(3))
+    figure = wl.plot.bar(explanation(labels=names, targets=(0, 1, 2)))
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert len({*titles}) == len(names)
+    assert all(re.fullmatch(r"a disease.*\u2026.*number \d .*%", title) for title in titles)
 
 
 def test_layers_of_a_long_text_are_cut_and_say_so() -> None:

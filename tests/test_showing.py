@@ -126,6 +126,22 @@ def test_many_labels_and_long_texts_stay_short() -> None:
     assert "49 more are not shown here" in several._repr_html_()
 
 
+def test_long_labels_that_begin_alike_are_told_apart() -> None:
+    names = tuple(f"a disease of the {'very ' * 12}long kind, number {n}" for n in range(8))
+    assert "film" in repr(explanation(labels=names, targets=(3,)))
+    several = explanation("a good film", labels=names, targets=tuple(range(8)))
+    for shown in (repr(several), repr(Explanations([several]))):
+        assert all(f"long kind, number {n} " in shown for n in range(8))
+        assert max(map(len, shown.splitlines())) <= 100
+    with pytest.raises(wl.WhylightError, match=r"say which target you mean: .* number 7\.$"):
+        several.as_list()
+    many = explanation(labels=tuple(f"L{n}" for n in range(60)), targets=tuple(range(60)))
+    with pytest.raises(wl.WhylightError, match=r"L9 and 50 more\.$"):
+        many.as_list()
+    with pytest.raises(wl.WhylightError, match="unknown target of this explanation 'x'"):
+        many.as_list("x")
+
+
 def test_a_table_of_very_many_methods_is_cut_and_says_so() -> None:
     lines = tuple(Line(f"method {n}", {"iou": Cell(0.5, 0.4, 0.6, 9)}, 0.1, 3, 1) for n in range(100))
     shown = repr(Summary(("iou",), {"iou": True}, lines)).splitlines()

@@ -10,6 +10,7 @@ from whylight.core.arrays import Floats
 from whylight.core.errors import InputError
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
+from whylight.core.printable import one_line
 from whylight.core.text import Text
 from whylight.report.numbers import shown_score
 from whylight.report.renderers import renderer_of
@@ -77,7 +78,10 @@ def common_target(explanations: Sequence[Explanation], target: str | int | None)
         return shared[0]
     if not shared:
         raise InputError("these explanations are of different labels; compare those of one label.")
-    return explanations[0].the_target(None)
+    raise InputError(
+        f"this picture is of one label, and these explanations are of {len(shared):,}; say which, e.g. with wl.plot: "
+        f"target='{one_line(shared[0].label)}'."
+    )
 
 
 def alt_text_of(figure: object) -> str:
