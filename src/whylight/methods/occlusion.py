@@ -3,7 +3,8 @@
     a_i = f(x) - f(x without i)
 
 With a window wider than 1 a feature gets the mean drop of the windows that cover it. Windows are stretches of a text,
-and squares of patches of a picture; one begins every `stride` features, and the last ones end with the input.
+and squares of patches of a picture; one begins at every feature, or every `stride` of them, and the last ones end with
+the input.
 Reference: Zeiler and Fergus 2014; Li et al. 2016. Cost: one forward pass per window, and one.
 The first paper's code takes absolute values; here the sign stays.
 """
@@ -23,13 +24,14 @@ from whylight.views.game import Game
     cost="n + 1 forward",
     good_for="a first look at any model, easy to explain to others",
 )
-def occlusion(game: Game, *, window: int = 1, stride: int = 1) -> Floats:
+def occlusion(game: Game, *, window: int = 1, stride: int | None = None) -> Floats:
     """Score each feature by the drop in the target's score without it."""
     if window < 1:
         raise SettingError(f"the setting 'window' must be at least 1, not {window}.")
-    if not 1 <= stride <= window:
+    step = 1 if stride is None else stride
+    if not 1 <= step <= window:
         raise SettingError(f"the setting 'stride' must be between 1 and the window, {window}, not {stride}.")
-    covered = _windows(_grid(game, window), window, stride)
+    covered = _windows(_grid(game, window), window, step)
 
     def without(numbers: Ints) -> Bools:
         keep = np.ones((len(numbers), game.n_features), dtype=bool)
