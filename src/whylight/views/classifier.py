@@ -228,7 +228,13 @@ def game_of(classifier: Classifier, encoded: Encoded, request: Request) -> Game:
     several = blocks if len(blocks) > 1 else None
     levels = partial(_levels, encoded)
     return Game(
-        value, n_features=n_features, n_targets=len(columns), blocks=several, meter=request.meter, levels=levels
+        value,
+        n_features=n_features,
+        n_targets=len(columns),
+        blocks=several,
+        meter=request.meter,
+        levels=levels,
+        positions=lambda: encoded.example.coordinates(encoded.places),
     )
 
 
