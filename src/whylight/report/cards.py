@@ -175,7 +175,7 @@ def variants_of(explanations: Sequence[Explanation]) -> list[str]:
     """Say for each explanation what tells it from others of the same method on the same input."""
     groups: dict[Input, list[int]] = {}
     for number, one in enumerate(explanations):
-        groups.setdefault((one.example.kind, one.example.key), []).append(number)
+        groups.setdefault(one.example, []).append(number)
     found = [""] * len(explanations)
     for numbers in groups.values():
         for number, caption in zip(numbers, captions_of([explanations[n] for n in numbers]), strict=True):
