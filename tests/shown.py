@@ -112,7 +112,7 @@ def everything() -> dict[str, Any]:
         compared[0],
         PairedResult(EVIL, "lime", compared, {"kendall_tau": compared[0].difference}),
         SanitySummary((SanityLevel(EVIL, CELL),), lines),
-        Recommendation(12, found.summary, {EVIL: [EVIL, "lime"]}, (EVIL,), (EVIL,)),
+        Recommendation(12, found.summary, {EVIL: [EVIL, "lime"]}, (EVIL,), (EVIL,), {EVIL: {EVIL: 1, "lime": 1}}),
         _audit(),
         _audit().figures["agreement"],
         roar,

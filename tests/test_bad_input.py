@@ -1,10 +1,15 @@
 """Bad input gets one clear sentence that says what would work, and never a crash."""
 
+import copy
+import pickle
 from typing import Any
 
+import pandas as pd
 import pytest
+from transformers import BertModel
 
 import quick
+import whylight as wl
 from whylight.core.errors import InputError, SettingError, WhylightError
 from whylight.explaining.explain import explain
 
@@ -99,3 +104,57 @@ def test_a_mistake_in_the_call_is_found_before_the_model_runs(monkeypatch: pytes
     for options in ({"method": "nope"}, {"method": "lime", "samples": "x"}, {"unit": "x"}, {"remover": "x"}):
         with pytest.raises(SettingError):
             explain(clf, quick.TEXT, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("thing", [None, "folder", len, BertModel])
+def test_what_has_not_been_loaded_is_no_classifier(thing: Any) -> None:
+    data = wl.dataset("planted:", split="dev", size=2)
+    calls = (
+        lambda: wl.explain(thing, "a film"),
+        lambda: wl.evaluate(thing, data, methods=["occlusion"]),
+        lambda: wl.recommend(thing, data, budget=1),
+        lambda: wl.audit(thing, data),
+        lambda: wl.sanity_check(thing, data, methods=["occlusion"]),
+        lambda: wl.compatible(thing),
+        lambda: wl.measure(thing, data),  # type: ignore[arg-type]
+    )
+    for call in calls:
+        with pytest.raises(InputError, match=f"is what wl.load returns, not {type(thing).__name__}; load it"):
+            call()
+
+
+def test_texts_in_a_list_are_no_data_set() -> None:
+    clf: Any = quick.classifier("bert")
+    texts: Any = ["a film"]
+    calls = (
+        lambda: wl.evaluate(clf, texts, methods=["occlusion"]),
+        lambda: wl.recommend(clf, texts, budget=1),
+        lambda: wl.audit(clf, texts),
+        lambda: wl.sanity_check(clf, texts, methods=["occlusion"]),
+    )
+    for call in calls:
+        with pytest.raises(InputError, match=r"data are what wl.dataset returns, not list"):
+            call()
+    with pytest.raises(InputError, match=r"not Explanation; wl.plot.compare takes explanations"):
+        wl.compare(explain(clf, "a film", method="occlusion"), "lime")  # type: ignore[arg-type]
+
+
+def test_a_data_set_is_explained_and_a_table_of_pandas_is_not_its_header() -> None:
+    clf, data = quick.classifier("bert"), wl.dataset("planted:", split="dev", size=2)
+    found = wl.explain(clf, data, method="ixg")
+    assert [one.example for one in found] == [record.example for record in data]
+    assert wl.explain(clf, data[0], method="ixg").example == data[0].example
+    table = pd.DataFrame({"text": ["a film"]})
+    with pytest.raises(InputError, match=r"give one column of the table, e.g. list\(table\['text'\]\)"):
+        wl.explain(clf, table, method="ixg")
+    assert wl.explain(clf, table["text"], method="ixg")[0].example.key == "a film"
+
+
+def test_a_list_says_that_one_of_it_has_what_was_asked_for() -> None:
+    found: Any = wl.explain(quick.classifier("bert"), ["a film"], method="ixg")
+    with pytest.raises(AttributeError, match=r"has no 'as_list'; one of them has it: \[0\].as_list"):
+        found.as_list()
+    with pytest.raises(AttributeError, match=r"a list of explanations has no 'nothing'$"):
+        found.nothing  # noqa: B018
+    assert copy.copy(found) == found
+    assert pickle.loads(pickle.dumps(found))[0].as_list() == found[0].as_list()  # noqa: S301

@@ -159,6 +159,29 @@ def test_the_names_that_are_completed_are_those_that_there_are(package: str, reg
     assert declared_names(package) == own
 
 
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("x.html", b"<!doctype html>"), ("x.JSON", b'{"kind"'), ("x.png", b"\x89PNG"), ("x.txt", b"pos")],
+)
+def test_the_name_of_a_file_says_what_is_written(cli: Any, tmp_path: Path, name: str, begins: bytes) -> None:
+    code, out, err = cli("explain", "A fine film.", "--method", "ixg", "--out", str(tmp_path / name))
+    assert (code, out) == (0, ""), err
+    assert (tmp_path / name).read_bytes().lower().startswith(begins.lower())
+    assert cli("explain", "A film.", "--method", "ixg", "--format", "text", "--out", str(tmp_path / name))[0] == 0
+    assert b"input_x_gradient: why" in (tmp_path / name).read_bytes()
+
+
+def test_a_table_is_one_whatever_the_case_of_its_ending_and_other_files_are_no_text(cli: Any, tmp_path: Path) -> None:
+    path = tmp_path / "REVIEWS.CSV"
+    path.write_text("text,label\r\nA film.,1\r\n", encoding="utf-8-sig", newline="")
+    assert [row["text"] for row in explained(cli, "--file", str(path))] == ["A film."]
+    for name in ("x.json", "x.csv.gz", "x.xlsx"):
+        (tmp_path / name).write_text('[{"text": "A film."}]', encoding="utf-8")
+        code, _, err = cli("explain", "--file", str(tmp_path / name), "--method", "ixg")
+        assert (code, err.count("\n")) == (2, 1)
+        assert "is no text, and of no kind of table that can be read (.jsonl, .jsonl.gz, .csv" in err
+
+
 def test_names_are_completed_from_their_beginning() -> None:
     assert complete_methods("in") == ["input_x_gradient", "integrated_gradients"]
     assert complete_metrics("aopc") == ["aopc_comprehensiveness", "aopc_sufficiency"]

@@ -91,6 +91,16 @@ def test_conll_has_a_word_per_line_and_marks_evidence(folder: Path, rows: list[A
         assert tags[best] != "O"
 
 
+@pytest.mark.parametrize("form", ["brat", "conll", "labelstudio"])
+def test_a_method_without_a_sign_says_what_mattered(form: str, tmp_path: Path) -> None:
+    data = Dataset("few", "test", (), (Record("t", Text(TEXTS[0]), ()),))
+    wl.run_corpus(wl.load(), data, methods=["attention"], out=tmp_path / "run", progress=False)
+    out = tmp_path / ("brat" if form == "brat" else "out")
+    export(tmp_path / "run", out, form=form)
+    written = (out / "00000000.ann" if form == "brat" else out).read_text(encoding="utf-8")
+    assert "attention (no sign: what mattered, for the label or against it)" in written
+
+
 def test_label_studio_counts_as_javascript_does(folder: Path, tmp_path: Path) -> None:
     export(folder, tmp_path / "tasks.json", form="labelstudio")
     tasks = json.loads((tmp_path / "tasks.json").read_text(encoding="utf-8"))

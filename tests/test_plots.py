@@ -155,6 +155,20 @@ def test_a_summary_of_a_run_is_that_of_its_explanations() -> None:
     assert "by lime" in wl.plot.summary(run).alt_text
 
 
+def test_layers_and_settings_of_a_method_are_not_added_up() -> None:
+    stack = [*layered([0.1, 0.2, 0.3], [1.0, -1.0, 0.0]), *layered([0.2] * 3, [3.0] * 3, text="a bad film")]
+    assert "Words over 2 texts, by decompx (layer 1). positive: film +0.250" in wl.plot.summary(stack).alt_text
+    second = wl.plot.summary(stack, method="decompx (layer 2)").alt_text
+    assert "a +2.00, standard deviation 1.00, 2 times" in second
+    with pytest.raises(wl.WhylightError, match="2 texts by 2 methods have no one picture"):
+        Explanations(stack).save("x.png")
+    few, many = ({"method": "lime", "settings": {"samples": number}} for number in (2, 3))
+    lime = Explanations([explanation(**few), explanation(**many)])
+    assert "by lime (samples 2)" in wl.plot.summary(lime).alt_text
+    assert list(lime.to_frame()["variant"].unique()) == ["samples 2", "samples 3"]
+    assert "variant" not in Explanations(stack).to_frame()
+
+
 def cell_colours(figure: Figure) -> list[list[str]]:
     """The colours of the cells of a picture of layers, row by row from the top."""
     mesh = figure.findobj(mpl.collections.QuadMesh)[0]
@@ -210,7 +224,7 @@ REFUSED: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
     ("text", (Explanations([one]),), {}, "is of one explanation, not of a list"),
     ("bar", ("a film",), {}, "is of an explanation, not of str"),
     ("bar", (one,), {"top": 0}, "top is at least 1, not 0"),
-    ("bar", (one,), {"target": "nobody"}, "say which target you mean"),
+    ("bar", (one,), {"target": "nobody"}, "unknown target of this explanation 'nobody'"),
     ("text", (explanation(targets=(0, 1)),), {}, "say which target you mean"),
     ("compare", (one,), {}, "is of several explanations, in a list"),
     ("compare", ([one],), {}, "2 explanations or more, not of 1"),
@@ -222,6 +236,7 @@ REFUSED: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
     ("curves", (one,), {}, "of what wl.evaluate returns, not of Explanation"),
     ("summary", (one,), {}, "wl.plot.bar takes one explanation"),
     ("summary", (dataset(),), {}, "of what wl.evaluate returns, not of Dataset"),
+    ("summary", (["a film"],), {}, "of what wl.evaluate returns, not of list"),
     ("summary", ([one],), {"label": "nobody"}, "unknown label 'nobody'"),
     ("summary", ([one],), {"method": "lmie"}, "unknown method 'lmie'"),
 ]
@@ -290,9 +305,18 @@ def test_words_of_both_directions_stand_in_their_order() -> None:
 
 def test_a_word_is_cut_to_the_columns_that_it_may_take() -> None:
     assert short_label("film") == "film"
-    assert short_label("x" * 100, widest=10) == "x" * 9 + "\u2026"
-    assert short_label("\u65e5" * 100, widest=10) == "\u65e5" * 4 + "\u2026"
+    assert short_label("x" * 100, widest=10) == "xxxxx\u2026xxxx"
+    assert short_label("\u65e5" * 100, widest=10) == "\u65e5" * 2 + "\u2026" + "\u65e5" * 2
+    assert short_label("disease of the heart, number 7", widest=17) == "disease\u2026number 7"
     assert short_label("a\nb\x1b[2J") == "a b\ufffd[2J"
+
+
+def test_titles_of_labels_that_begin_alike_are_told_apart() -> None:
+    names = tuple(f"a disease of the {'very ' * 12}long kind, number {n}" for n in range(3))
+    figure = wl.plot.bar(explanation(labels=names, targets=(0, 1, 2)))
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert len({*titles}) == len(names)
+    assert all(re.fullmatch(r"a disease.*\u2026.*number \d .*%", title) for title in titles)
 
 
 def test_layers_of_a_long_text_are_cut_and_say_so() -> None:

@@ -126,6 +126,22 @@ def test_many_labels_and_long_texts_stay_short() -> None:
     assert "49 more are not shown here" in several._repr_html_()
 
 
+def test_long_labels_that_begin_alike_are_told_apart() -> None:
+    names = tuple(f"a disease of the {'very ' * 12}long kind, number {n}" for n in range(8))
+    assert "film" in repr(explanation(labels=names, targets=(3,)))
+    several = explanation("a good film", labels=names, targets=tuple(range(8)))
+    for shown in (repr(several), repr(Explanations([several]))):
+        assert all(f"long kind, number {n} " in shown for n in range(8))
+        assert max(map(len, shown.splitlines())) <= 100
+    with pytest.raises(wl.WhylightError, match=r"say which target you mean: .* number 7\.$"):
+        several.as_list()
+    many = explanation(labels=tuple(f"L{n}" for n in range(60)), targets=tuple(range(60)))
+    with pytest.raises(wl.WhylightError, match=r"L9 and 50 more\.$"):
+        many.as_list()
+    with pytest.raises(wl.WhylightError, match="unknown target of this explanation 'x'"):
+        many.as_list("x")
+
+
 def test_a_table_of_very_many_methods_is_cut_and_says_so() -> None:
     lines = tuple(Line(f"method {n}", {"iou": Cell(0.5, 0.4, 0.6, 9)}, 0.1, 3, 1) for n in range(100))
     shown = repr(Summary(("iou",), {"iou": True}, lines)).splitlines()
@@ -177,6 +193,13 @@ def test_layers_are_a_list_with_a_column_for_the_layer() -> None:
     found = layered([0.1, 0.2, 0.3], [1.0, 0.0, -1.0])
     assert list(found.to_frame()["layer"]) == [1, 1, 1, 2, 2, 2]
     assert "decompx (layer 2)" in repr(found)
+
+
+def test_methods_with_the_same_figures_have_the_same_rank_in_a_frame_and_in_json(tmp_path: Path) -> None:
+    found = everything()["Recommendation"]
+    assert list(found.to_frame()["rank"]) == [1, 1]
+    found.save(tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text())["ranks"] == found.ranks
 
 
 def test_a_saved_data_set_is_read_back_as_it_was(tmp_path: Path) -> None:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Literal
 from whylight.core.errors import InputError
 from whylight.core.explanation import Explanation
 from whylight.report.plots import check_matplotlib
-from whylight.report.plots.subject import alt_text_of, evaluated, one_explanation, several_explanations
+from whylight.report.plots.subject import (
+    alt_text_of,
+    evaluated,
+    is_list_of_explanations,
+    one_explanation,
+    several_explanations,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,7 +144,7 @@ def summary(
     """
     if isinstance(found, Explanation):
         raise InputError("this picture is of many texts; wl.plot.bar takes one explanation.")
-    known = found if isinstance(found, Sequence) and found else evaluated(found)
+    known = found if is_list_of_explanations(found) else evaluated(found)
     check_matplotlib()
     from whylight.report.plots.words import draw_summary  # noqa: PLC0415
 

@@ -42,6 +42,38 @@ def test_a_label_that_is_a_list_is_several_and_a_rationale_may_be_an_object(endi
     assert sorted(data[0].rationales) == ["R05", "R50"]
 
 
+def test_a_list_of_labels_is_several_in_a_column_that_is_called_label_and_named(tmp_path: Path) -> None:
+    path = WRITERS[".parquet"](tmp_path / "mine.parquet", [{"text": "a film", "label": ["x", "y"]}])
+    assert dataset(path, label_column="label")[0].labels == ("x", "y")
+    with pytest.raises(InputError, match="a list of labels stands in 'labels', or in the column that --label-column"):
+        dataset(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("x.csv", b"text;label\na, film;1\n", "between semicolons, and those of a .csv file between commas"),
+        ("x.csv", b"text\tlabel\na film\t1\n", "between tabs, and those of a .csv file between commas"),
+        ("x.tsv", b"text,label\na film,1\n", "between commas, and those of a .tsv file between tabs"),
+        ("x.csv", "text,label\na film,1\n".encode("utf-16"), "is not UTF-8; convert it first"),
+        ("x.csv", "t\u00e9xt,label\na film,1\n".encode("latin-1"), "is not UTF-8; convert it first"),
+    ],
+)
+def test_a_table_of_another_kind_is_said(name: str, content: bytes, says: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    for named in ({}, {"text_column": "text;label"}):
+        with pytest.raises(InputError, match=says) as caught:
+            dataset(tmp_path / name, **named)
+        assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_the_case_of_an_ending_does_not_matter(ending: str, tmp_path: Path) -> None:
+    path = WRITERS[ending](tmp_path / f"mine{ending}", ROWS).rename(tmp_path / f"MINE{ending.upper()}")
+    assert len(dataset(path, **NAMED)) == len(ROWS)
+    assert len(dataset(tmp_path, split="MINE", **NAMED)) == len(ROWS)
+
+
 @pytest.mark.parametrize("ending", WRITERS)
 def test_a_pair_column_is_a_second_text(ending: str, tmp_path: Path) -> None:
     path = WRITERS[ending](tmp_path / f"nli{ending}", [{"premise": "it rains", "hypothesis": "it is wet", "gold": 0}])

@@ -63,7 +63,7 @@ def test_a_model_without_maps_is_refused() -> None:
     flat = nn.Sequential(nn.Flatten(), nn.Linear(3 * SIDE * SIDE, 2))
     values = torch.zeros(1, 3, SIDE, SIDE, requires_grad=True)
     with pytest.raises(IncompatibleError, match="no layer of this model gives out maps"):
-        last_maps(flat, lambda: flat(values)[0])
+        last_maps(flat, lambda: flat(values)[0], picture=(SIDE, SIDE))
 
 
 @pytest.mark.parametrize("architecture", ["resnet", "plain"])
@@ -82,3 +82,85 @@ def test_it_agrees_with_torchcam(architecture: str) -> None:
     large = interpolate(field.double()[None], size=(SIDE, SIDE), mode="bilinear")[0, 0].flatten().numpy()
     assert large.max() > 0
     assert np.abs(found.scores[0] - large).max() <= 1e-4 * large.max()
+
+
+class ChannelsLast(Pooled):
+    """The same maps, handed on with channels last, as Swin and others do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turned = nn.Identity()
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return logits."""
+        logits: Tensor = self.head(self.turned(self.maps(values).movedim(1, 3)).mean(dim=(1, 2)))
+        return logits
+
+
+def test_maps_with_channels_last_are_turned() -> None:
+    shown = picture(SIDE, 2 * SIDE)
+    first, other = (
+        wl.explain(classifier(model), shown, method="grad_cam", target=0, progress=False)
+        for model in (Pooled(), ChannelsLast())
+    )
+    assert other.provenance.notes == ("maps of the layer 'turned'",)
+    np.testing.assert_allclose(first.scores, other.scores, rtol=1e-5, atol=1e-9)
+
+
+class Averaged(Pooled):
+    """Nine maps, whose means are a layer of their own, `[1, 9, 1]`: no 3 x 3 tokens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maps, self.pool = nn.Conv2d(3, 9, 7, stride=7), nn.AdaptiveAvgPool1d(1)
+        self.head = nn.Linear(9, 2)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return logits."""
+        logits: Tensor = self.head(self.pool(self.maps(values).flatten(2)).flatten(1))
+        return logits
+
+
+def test_means_of_maps_are_no_tokens() -> None:
+    found = wl.explain(classifier(Averaged()), picture(), method="grad_cam", target=0, progress=False)
+    assert found.provenance.notes == ("maps of the layer 'maps'",)
+
+
+class Tokens(nn.Module):
+    """Patches of 7 pixels as tokens behind some special ones; attention of the class token is a layer of its own."""
+
+    def __init__(self, *, special: int) -> None:
+        super().__init__()
+        torch.manual_seed(1)
+        self.cut = nn.Conv2d(3, 4, 7, stride=7)
+        self.special = nn.Parameter(torch.randn(1, special, 4))
+        self.late = nn.Linear(4, 4)
+        self.attention = nn.Softmax(dim=-1)
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return logits."""
+        tokens = torch.cat([self.special.expand(len(values), -1, -1), self.cut(values).flatten(2).movedim(2, 1)], dim=1)
+        late = self.late(tokens)
+        # one head, `[1, 1, tokens, tokens]`
+        logits: Tensor = self.head((self.attention(late @ late.mT[:, None]) @ late[:, None])[:, 0, 0])
+        return logits
+
+
+@pytest.mark.parametrize("special", [1, 2, 5])
+@pytest.mark.parametrize("size", [(4, 4), (4, 9)])
+def test_tokens_of_any_picture_and_any_number_of_special_ones_are_its_patches(
+    special: int, size: tuple[int, int]
+) -> None:
+    model, shown = Tokens(special=special), picture(7 * size[0], 7 * size[1])
+    found = wl.explain(classifier(model), shown, method="grad_cam", target=0, progress=False)
+    assert found.provenance.notes == ("maps of the layer 'late'",)
+    with torch.no_grad():
+        tokens = torch.cat([model.special, model.cut(normalise(shown.array)[None]).flatten(2).movedim(2, 1)], dim=1)
+    late = model.late(tokens).detach().requires_grad_()
+    model.head((model.attention(late @ late.mT[:, None]) @ late[:, None])[:, 0, 0])[0, 0].backward()
+    assert late.grad is not None
+    weights = late.grad[0, special:].mean(0)
+    field = (late.detach()[0, special:] @ weights).reshape(size).clamp(min=0)
+    large = interpolate(field[None, None].double(), size=(shown.height, shown.width), mode="bilinear")[0, 0]
+    np.testing.assert_allclose(found.scores[0], large.flatten(), rtol=1e-4, atol=1e-9)

@@ -27,6 +27,27 @@ def test_masks_are_marks_of_the_label(tmp_path: Path) -> None:
     np.testing.assert_array_equal(record.example.marked(record.rationales["cat"].places), mask / 255)  # type: ignore[attr-defined]
 
 
+def test_masks_of_any_form_mark_what_is_not_black(tmp_path: Path) -> None:
+    saved(tmp_path / "a.png", np.full((4, 5, 3), 9))
+    mask = np.zeros((4, 5), dtype=np.uint8)
+    mask[1, 2:4] = 255
+    plain = Pillow.fromarray(mask)
+    turned = Pillow.fromarray(np.where(mask > 0, 0, 1).astype(np.uint8), mode="P")
+    turned.putpalette([255, 255, 255, 0, 0, 0])  # the first colour is white
+    forms = {"grey.png": plain, "alpha.png": plain.convert("LA"), "palette.png": turned, "bits.png": plain.convert("1")}
+    forms["deep.png"] = Pillow.fromarray(mask.astype(np.uint16))
+    forms["colours.png"] = plain.convert("RGB")
+    for name, made in forms.items():
+        made.save(tmp_path / name)
+        (tmp_path / "labels.csv").write_text(f"file,label,mask\na.png,cat,{name}\n", encoding="utf-8")
+        (record,) = wl.dataset(f"images:{tmp_path}")
+        assert record.rationales["cat"].places == (Box(1, 2, 2, 4),), name
+    plain.save(tmp_path / "m.jpg")
+    (tmp_path / "labels.csv").write_text("file,label,mask\na.png,cat,m.jpg\n", encoding="utf-8")
+    with pytest.raises(InputError, match="black is not quite black; save masks as PNG"):
+        wl.dataset(f"images:{tmp_path}")
+
+
 def test_folders_are_labels_and_splits(tmp_path: Path) -> None:
     for split in ("train", "test"):
         for label in ("dog", "cat"):

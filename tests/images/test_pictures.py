@@ -92,6 +92,27 @@ def test_what_would_be_guessed_is_refused(tmp_path: Path) -> None:
         wl.image(np.zeros((2, 2, 3)))
     with pytest.raises(InputError, match="not a dict"):
         wl.image({})
+    (tmp_path / "end.png").write_bytes(saved(tmp_path / "a.png", NOISE).read_bytes()[:-400])
+    with Pillow.open(tmp_path / "end.png") as cut, pytest.raises(InputError, match="this picture cannot be read"):
+        wl.image(cut)
+
+
+def test_numbers_that_may_be_bytes_or_sixteen_bits_are_refused(tmp_path: Path) -> None:
+    for kind in (np.int64, np.int32):
+        with pytest.raises(InputError, match=r"of 8 or 16 bits, not int\d\d; if they go from 0 to 255, give"):
+            wl.image(NOISE.astype(kind))
+    with pytest.raises(InputError, match="of 8 or 16 bits, not int32"):
+        wl.image(saved(tmp_path / "i.tif", NOISE[..., 0].astype(np.int32)))
+    with pytest.raises(InputError, match="of 8 or 16 bits, not float32"):
+        wl.image(saved(tmp_path / "f.tif", NOISE[..., 0].astype(np.float32)))
+    np.testing.assert_array_equal(wl.image(NOISE.astype(np.uint16) * 257).array, NOISE)
+
+
+def test_of_a_photo_with_copies_beside_it_the_photo_is_read(tmp_path: Path) -> None:
+    photo = Pillow.fromarray(NOISE)
+    path = saved(tmp_path / "p.jpg", photo, format="MPO", save_all=True, append_images=[photo.resize((4, 4))])
+    found = wl.image(path)
+    assert (found.height, found.width) == NOISE.shape[:2]
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
 """What a preparation does to colours and places is measured; both are known here."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
+from PIL import Image as Pillow
+from torch import Tensor
 
 from images.pictures import DEVIATION, MEAN, SIDE, normalise, picture, prepare
 from whylight.core.errors import ModelError
@@ -71,3 +75,56 @@ def test_marks_of_the_given_picture_are_found_in_the_frame() -> None:
         shares = brought.reshape(7, 4, 7, 4).mean(axis=(1, 3)).ravel()
         sure = np.abs(shares - 0.5) > 0.15
         np.testing.assert_array_equal(found[sure], shares[sure] > 0.5)
+
+
+def on_a_square(pillow: Pillow.Image, *, colour: int = 0, corner: bool = False) -> Tensor:
+    """Pad to a square, as paper 5 does, and shrink to 96 x 96."""
+    longer = max(pillow.size)
+    square = Pillow.new("RGB", (longer, longer), (colour,) * 3)
+    free = (0, 0) if corner else ((longer - pillow.width) // 2, (longer - pillow.height) // 2)
+    square.paste(pillow, free)
+    return normalise(square.resize((96, 96), Pillow.Resampling.BILINEAR))
+
+
+@pytest.mark.parametrize("colour", [0, 128, 255])
+@pytest.mark.parametrize(("height", "width"), [(200, 300), (400, 100), (90, 90)])
+def test_padding_is_no_part_of_the_picture(height: int, width: int, colour: int) -> None:
+    longer = max(height, width)
+    top, left = ((longer - one) // 2 for one in (height, width))
+    for corner, start in ((False, (-top, -left)), (True, (0, 0))):
+        frame = Preparation(partial(on_a_square, colour=colour, corner=corner)).seen(picture(height, width)).frame
+        assert frame is not None
+        found = np.asarray([frame.top, frame.left, frame.bottom, frame.right])
+        expected = np.asarray([*start, *(one + longer for one in start)])
+        assert np.abs(found - expected).max() <= 0.01 * longer
+
+
+def test_marks_of_a_padded_picture_lie_where_it_lies() -> None:
+    marked = np.zeros((100, 400), dtype=bool)
+    marked[30:70, 200:390] = True
+    painted = np.repeat((marked * 255).astype(np.uint8)[..., None], 3, axis=2)
+    preparation = Preparation(on_a_square)
+    brought = preparation.seen(Image.of(painted)).array[..., 0] / 255
+    found = preparation.seen(picture(100, 400)).marked(runs_of(marked))
+    assert np.abs(found - brought).mean() < 0.01
+
+
+def test_a_grey_copy_does_not_shift_places_and_a_mirrored_one_is_followed() -> None:
+    def grey(pillow: Pillow.Image) -> Tensor:
+        return normalise(pillow.convert("L").convert("RGB").resize((64, 64), Pillow.Resampling.BILINEAR))
+
+    def mirrored(pillow: Pillow.Image) -> Tensor:
+        return normalise(pillow.resize((64, 64), Pillow.Resampling.BILINEAR)).flip(-1)
+
+    for preparation, expected in ((grey, (0, 0, 80, 120)), (mirrored, (0, 120, 80, 0))):
+        frame = Preparation(preparation).seen(picture(80, 120)).frame
+        assert frame is not None
+        np.testing.assert_allclose((frame.top, frame.left, frame.bottom, frame.right), expected, atol=1)
+
+
+def test_turned_pictures_and_crops_at_random_are_refused() -> None:
+    with pytest.raises(ModelError, match="more than cut, pad and resize"):
+        Preparation(lambda one: prepare(one).transpose(1, 2)).seen(picture(80, 120))
+    draw = np.random.default_rng(0)
+    with pytest.raises(ModelError, match="something else of the same picture each time"):
+        _ = Preparation(lambda one: prepare(one).roll(int(draw.integers(9)), -1)).colours

@@ -9,6 +9,7 @@ import torch
 from PIL import Image as Pillow
 from torch import Tensor
 from torch.nn.functional import interpolate
+from transformers import CLIPConfig, CLIPForImageClassification
 
 import whylight as wl
 from images.pictures import picture, prepare
@@ -169,3 +170,17 @@ def test_a_convolutional_network_is_told_what_else_works() -> None:
         wl.explain(classifier("resnet"), picture(), method="attention", progress=False)
     with pytest.raises(IncompatibleError, match="for vision transformers alone"):
         wl.explain(wl.load(), "a good film", method="attention_attribution", progress=False)
+
+
+def test_the_half_of_a_model_that_sees_is_read() -> None:
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    config = CLIPConfig(vision_config={**sizes, "image_size": 28, "patch_size": 7}, num_labels=2)
+    model = CLIPForImageClassification(config).eval()
+    found = wl.explain(wl.load(model, prepare), picture(40, 60), method="attention", progress=False)
+    assert isinstance(found.example, Image)
+    colours = torch.as_tensor(found.example.array / 255, dtype=torch.float32)
+    with torch.no_grad(), eager_attention(model):
+        output = model(((colours - MEAN) / DEVIATION).permute(2, 0, 1)[None], output_attentions=True)
+    rows = output.attentions[-1][0].mean(0)[1:]  # its head reads the mean of all patches
+    np.testing.assert_allclose(found.scores[0], large(rows.mean(0)), rtol=1e-4)

@@ -148,6 +148,8 @@ def test_random_scores_are_standard_normal() -> None:
     ("method", "setting"),
     [
         (occlusion, {"window": 0}),
+        (occlusion, {"stride": 0}),
+        (occlusion, {"stride": 2}),
         (kernel_shap, {"samples": 0}),
         (shapley_sampling, {"permutations": 0}),
         (lime, {"samples": 0}),

@@ -33,6 +33,8 @@ class Format(StrEnum):
     png = "png"
 
 
+ENDINGS = {".html": Format.html, ".htm": Format.html, ".json": Format.json, ".jsonl": Format.json, ".png": Format.png}
+"""What a file holds that ends so, if nobody says otherwise."""
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -128,8 +130,13 @@ def explain(  # noqa: PLR0913  one parameter an option
         ),
     ] = None,
     output_format: Annotated[
-        Format, typer.Option("--format", help="text, json (one object per line), html, or png with --out.")
-    ] = Format.text,
+        Format | None,
+        typer.Option(
+            "--format",
+            help="text, json (one object per line), html, or png with --out. "
+            "[dim]\\[default: as --out ends, else text][/]",
+        ),
+    ] = None,
     evidence: Annotated[
         int, typer.Option(metavar="N", help="List at most N stretches of text that carry each label; 0 for none.")
     ] = evidence_rule.SPANS,
@@ -164,7 +171,8 @@ def explain(  # noqa: PLR0913  one parameter an option
     subject = named_model(model, endpoint, endpoint_model, endpoint_settings)
     evidence_rule.check_evidence(spans=evidence)
     _refuse_missing_folder(out)
-    if output_format is Format.png and out is None:
+    form = output_format or _form_of(out)
+    if form is Format.png and out is None:
         raise InputError("--format png writes a file; say which by --out, e.g. --out picture.png.")
     from whylight.explaining.explain import explain_all  # noqa: PLC0415  torch loads only when it is needed
     from whylight.explaining.options import Options  # noqa: PLC0415
@@ -193,12 +201,18 @@ def explain(  # noqa: PLR0913  one parameter an option
                 evidence_sign=evidence_sign if evidence else "none",
             )
     except Interrupted as stopped:  # what was found is shown, and the exit code is that of an interrupt
-        _show(stopped.found, output_format, out, evidence=evidence)
+        _show(stopped.found, form, out, evidence=evidence)
         raise
-    _show(explanations, output_format, out, evidence=evidence)
+    _show(explanations, form, out, evidence=evidence)
 
 
 explain.__doc__ = f"{explain.__doc__}\n{EXAMPLES}"
+
+
+def _form_of(out: Path | None) -> Format:
+    """Return the format that the ending of a file stands for; text, where it stands for none."""
+    ending = "" if out is None else out.suffix.lower()
+    return ENDINGS.get(ending, Format.text)
 
 
 def _target(names: list[str]) -> str | list[str]:

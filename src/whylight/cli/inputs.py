@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES = 64 * 2**20
 """As long as a record of a data set may be: ten million words."""
+NO_TEXTS = (".json", ".gz", ".xlsx", ".xls", ".zip")
+"""How files end that hold texts among other things, all of which would be explained."""
 UNASKED = "split,id,label,labels,rationale,rationales"
 """Columns of a table that say nothing to whoever explains its texts, whatever is in them."""
 
@@ -43,10 +45,12 @@ def _pictures(options: Mapping[str, Any]) -> "Sequence[Image]":
 
 
 def _of_file(file: Path | None, options: Mapping[str, Any]) -> "Sequence[str | tuple[str, str] | Text]":
-    from whylight.data.load import TABLES  # noqa: PLC0415  loads only when it is needed
+    from whylight.data.load import TABLES, is_table  # noqa: PLC0415  loads only when it is needed
 
-    if file is not None and file.name.endswith(TABLES):
+    if file is not None and is_table(file):
         return _of_table(file, options)
+    if file is not None and file.suffix.lower() in NO_TEXTS:
+        raise InputError(f"'{file}' is no text, and of no kind of table that can be read ({', '.join(TABLES)}).")
     for name in ("text_column", "pair_column", "drop_broken"):
         if options[name]:
             where = "there is no file" if file is None else f"'{file}' is none"

@@ -8,9 +8,9 @@ import numpy as np
 
 from whylight.core import printable, showing
 from whylight.core.arrays import Bools, Floats
-from whylight.core.errors import WhylightError
+from whylight.core.errors import WhylightError, unknown
 from whylight.core.inputs import Input, Settings, kind_named, named_numbers, numbers_of, own_places, place_of
-from whylight.core.labels import Target
+from whylight.core.labels import MOST_SHOWN, Target
 from whylight.core.series import Series
 
 
@@ -210,8 +210,12 @@ class Explanation:
         found = named or [one for one in self.targets if one.index == target]
         if len(found) == 1:
             return found[0]
-        known = ", ".join(f"{one.label} ({one.index})" if found else one.label for one in self.targets)
-        raise WhylightError(f"say which target you mean{' by its number' if found else ''}: {known}.")
+        names = [f"{one.label} ({one.index})" if found else one.label for one in self.targets]
+        if target is not None and not found:
+            raise unknown("target of this explanation", target, names[:MOST_SHOWN])
+        more = f" and {len(names) - MOST_SHOWN:,} more" if len(names) > MOST_SHOWN else ""
+        listed = printable.one_line(", ".join(names[:MOST_SHOWN]))
+        raise WhylightError(f"say which target you mean{' by its number' if found else ''}: {listed}{more}.")
 
     def _as_dict(self, number: int, target: Target) -> dict[str, Any]:
         receipt, answer, gap = self.provenance, self.prediction, self.provenance.completeness_gap
@@ -257,6 +261,10 @@ class Explanations(Series[Explanation]):
     """Several explanations, as a list: of several texts, by several methods, or at several layers."""
 
     __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  it always raises
+        one = f"; one of them has it: [0].{name}" if hasattr(Explanation, name) else ""
+        raise AttributeError(f"a list of explanations has no '{name}'{one}")
 
 
 def _plain(record: Prediction | Provenance | Signs) -> dict[str, Any]:

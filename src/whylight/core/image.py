@@ -194,7 +194,13 @@ class Image:
         return _mean_between(_mean_between(whole, rows).T, columns).T
 
     def coordinates(self, places: Sequence[Box]) -> Floats:
-        """Return the middles of places, row and column; neighbours of a grid are 1 apart, `[features, 2]`."""
+        """Return the middles of places, row and column; neighbours of a grid are 1 apart, `[features, 2]`.
+
+        Cells of its own grid have their numbers, as they may be a pixel wider than others, or no squares.
+        """
+        grid = self.division
+        if grid is not None and not grid.regions and len(places) == grid.rows * grid.columns:
+            return np.stack(np.divmod(np.arange(len(places)), grid.columns), axis=-1) + 0.5
         numbers = np.asarray([numbers_of(place) for place in places], dtype=np.float64).reshape(-1, 4)
         middles = (numbers[:, :2] + numbers[:, 2:]) / 2
         sides = np.sqrt(self.size / max(1, len(places)))

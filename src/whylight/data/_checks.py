@@ -47,6 +47,11 @@ def name_of(value: object, what: str) -> str:
 
 def label_of(value: object) -> str:
     """Return a value that must be a label: a name, or a whole number as its digits."""
+    if isinstance(value, list):
+        raise Flaw(
+            f"has the label {quotable(value)}; a list of labels stands in 'labels', or in the column that "
+            "--label-column names"
+        )
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and isinstance(value, float) and value.is_integer():
         return str(int(value))

@@ -135,14 +135,12 @@ class Columns:
 
 def _key(column: str, role: str, value: object) -> str:
     """Return what a named column is read as: one label or several, one rationale or one per label."""
-    if column in _group(role):
-        return column
     start = value.lstrip()[:1] if isinstance(value, str) else ""
     if role == "label" and (isinstance(value, list | tuple) or start == "["):
         return "labels"
     if role == "rationale" and (isinstance(value, Mapping) or start == "{"):
         return "rationales"
-    return role
+    return column if column in _group(role) else role
 
 
 def _group(name: str) -> tuple[str, ...]:

@@ -209,7 +209,7 @@ class _Bounded(io.RawIOBase):
     def __init__(self, path: Path, limits: Reading) -> None:
         self._path, self._limits, self._total = path, limits, 0
         self._file = path.open("rb")
-        self._packed = path.suffix == ".gz"
+        self._packed = path.suffix.lower() == ".gz"
         self._source: Any = gzip.GzipFile(fileobj=self._file) if self._packed else self._file
 
     def readable(self) -> bool:

@@ -15,6 +15,8 @@ from whylight.data._reading import ALWAYS_UNPACKED, RawRow, Reading
 ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".tsv", ".parquet")
 LINES = ".txt"
 """How a file ends that holds one text per line, and no label."""
+DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons"}
+"""What may stand between columns; of CSV commas do, of TSV tabs."""
 STRINGS = ("string", "large_string")
 """Types of columns whose values can be kept once each."""
 _BATCH_ROWS = 1024
@@ -22,9 +24,14 @@ _MOST_SHOWN = 50
 """Columns that a message lists."""
 
 
+def ends_in(name: str, *endings: str) -> bool:
+    """Say whether the name of a file ends so; `.CSV` is `.csv`."""
+    return name.lower().endswith(endings)
+
+
 def unit(file: Path) -> str:
     """Return what a record of a file is called in a sentence."""
-    return "row" if file.suffix == ".parquet" else "line"
+    return "row" if ends_in(file.name, ".parquet") else "line"
 
 
 def table_rows(file: Path, reading: Reading, named: Named) -> Iterator[tuple[int, RawRow]]:
@@ -35,13 +42,13 @@ def table_rows(file: Path, reading: Reading, named: Named) -> Iterator[tuple[int
         reading: How much is read, and what happens to broken rows.
         named: Columns that the user calls by name; where the file has a header, they must be in it.
     """
-    if file.name.endswith((".jsonl", ".jsonl.gz")):
+    if ends_in(file.name, ".jsonl", ".jsonl.gz"):
         found: Iterator[tuple[int, RawRow]] = reading.json_lines(file)
-    elif file.suffix in (".csv", ".tsv"):
-        found = _table(file, reading, named, delimiter="," if file.suffix == ".csv" else "\t")
-    elif file.suffix == ".parquet":
+    elif ends_in(file.name, ".csv", ".tsv"):
+        found = _table(file, reading, named, delimiter="," if ends_in(file.name, ".csv") else "\t")
+    elif ends_in(file.name, ".parquet"):
         found = _parquet(file, reading, named)
-    elif file.suffix == LINES:
+    elif ends_in(file.name, LINES):
         named.check(["text"], file)
         found = ((number, {"text": line}) for number, line in reading.lines(file))
     else:
@@ -78,6 +85,7 @@ def _table(file: Path, reading: Reading, named: Named, *, delimiter: str) -> Ite
     for number, cells in delimited_cells(file, reading, delimiter):
         if header is None:
             header = cells
+            _check_header(file, header, delimiter)
             _check_columns(file, header, named)
             continue
         if len(cells) != len(header):
@@ -86,6 +94,18 @@ def _table(file: Path, reading: Reading, named: Named, *, delimiter: str) -> Ite
             reading.drop(file, number, Flaw("is not UTF-8; convert the file"))
         else:
             yield number, dict(zip(header, cells, strict=True))
+
+
+def _check_header(file: Path, header: list[str], delimiter: str) -> None:
+    """Refuse a header that is of another encoding, or of another kind of table."""
+    if not all(map(is_whole, header)) or any("\0" in name for name in header):
+        raise InputError(f"'{quotable(file)}' is not UTF-8; convert it first, e.g. with iconv.")
+    other = next((mark for mark in DELIMITERS if mark != delimiter and mark in header[0]), None)
+    if len(header) == 1 and other is not None:
+        raise InputError(
+            f"the columns of '{quotable(file)}' stand between {DELIMITERS[other]}, and those of a {file.suffix} file "
+            f"between {DELIMITERS[delimiter]}; write it so, e.g. with to_csv of pandas."
+        )
 
 
 def delimited_cells(file: Path, reading: Reading, delimiter: str) -> Iterator[tuple[int, list[str]]]:

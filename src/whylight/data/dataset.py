@@ -185,6 +185,14 @@ class Dataset:
         return replace(self, records=tuple(records), notes=(*self.notes, note))
 
 
+def require_dataset(value: object) -> None:
+    """Refuse what is no data set: texts in a list, or the path of a file."""
+    if not isinstance(value, Dataset):
+        raise InputError(
+            f"data are what wl.dataset returns, not {type(value).__name__}; it reads a file: wl.dataset('reviews.csv')."
+        )
+
+
 def in_order(labels: Iterable[str]) -> list[str]:
     """Return labels by their value if they are whole numbers, else by the alphabet."""
     names = sorted(set(labels))

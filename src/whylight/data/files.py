@@ -50,7 +50,7 @@ from whylight.data._checks import Flaw, add, label_of, name_of, quotable, visibl
 from whylight.data._columns import Columns, Named
 from whylight.data._marks import Marks, listed, located, own_words
 from whylight.data._reading import RawRow, Reading
-from whylight.data._tables import ENDINGS, LINES, table_rows, unit
+from whylight.data._tables import ENDINGS, LINES, ends_in, table_rows, unit
 from whylight.data.dataset import LOST, Dataset, Record, in_order
 from whylight.data.registry import corpus
 
@@ -80,7 +80,7 @@ def files(  # noqa: PLR0913  settings, each with its default
     """A file of one's own: JSON lines, CSV, TSV or Parquet, or a text per line (.txt)."""
     names = SPLIT_FILES.get(split, (split,))
     parts = [path] if path.is_file() else files_of_split(path, names)
-    unlabelled = unlabelled or path.suffix == LINES
+    unlabelled = unlabelled or ends_in(path.name, LINES)
     named = Named(text_column, pair_column, label_column, rationale_column)
     found = table_of(split, named, invalid=invalid, vote=vote, ignore=ignore, unlabelled=unlabelled)
     columns, marks = found.columns, found.marks
@@ -190,7 +190,7 @@ def files_of_split(folder: Path, names: tuple[str, ...]) -> list[Path]:
     """Return the file of a split, or its parts in order, in a folder that has these for each split or for one table."""
     if not folder.is_dir():
         raise InputError(f"'{quotable(folder)}' is neither a file nor a folder.")
-    there = [one for one in sorted(folder.iterdir()) if one.name.endswith(ENDINGS) and not one.name.startswith(".")]
+    there = [one for one in sorted(folder.iterdir()) if ends_in(one.name, *ENDINGS) and not one.name.startswith(".")]
     if not there:
         raise InputError(f"the folder '{quotable(folder)}' holds no data file; one ends in {', '.join(ENDINGS)}.")
     whole = {_stem(file): file for file in there}

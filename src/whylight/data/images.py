@@ -13,8 +13,6 @@ folders of that name (`train`, `dev`, `test`), which then hold the layout.
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
 from whylight.core.arrays import Bools
 from whylight.core.errors import InputError
 from whylight.core.image import Image, runs_of
@@ -24,7 +22,7 @@ from whylight.data._checks import Flaw, quotable
 from whylight.data._reading import Reading
 from whylight.data._tables import delimited_cells
 from whylight.data.dataset import Dataset, Record
-from whylight.data.pictures import image, numbers_in
+from whylight.data.pictures import image, is_drawn
 from whylight.data.registry import corpus
 
 TABLE = "labels.csv"
@@ -94,14 +92,14 @@ def found_in(folder: Path, name: str, below: str) -> Path:
 
 def marked_in(mask: Path, picture: Image) -> Bools:
     """Return what is not black in a mask, `[height, width]`."""
-    found = numbers_in(mask) > 0
+    found = is_drawn(mask)
     if found.shape != (picture.height, picture.width):
         height, width = found.shape
         raise Flaw(
             f"has a mask of {width} x {height} pixels for a picture of {picture.width} x {picture.height}; "
             "they must be alike"
         )
-    return np.asarray(found)
+    return found
 
 
 def rationale_of(label: str, marked: Bools) -> dict[str, Rationale]:

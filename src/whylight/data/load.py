@@ -12,7 +12,7 @@ from whylight.core.setting import Setting
 from whylight.data import _reading as bounds
 from whylight.data._checks import Flaw, label_of, quotable
 from whylight.data._reading import Reading
-from whylight.data._tables import ENDINGS
+from whylight.data._tables import ENDINGS, ends_in
 from whylight.data.dataset import LOST, Dataset
 from whylight.data.registry import CORPORA
 
@@ -98,6 +98,11 @@ def read_corpus(spec: str | Path, split: str, reading: Reading, settings: Mappin
 def has_setting(spec: str | Path, setting: str) -> bool:
     """Say whether the corpus that a user names has a setting."""
     return setting in CORPORA[which_corpus(spec)[0]].settings
+
+
+def is_table(file: Path) -> bool:
+    """Say whether the rows of a file are records."""
+    return ends_in(file.name, *TABLES)
 
 
 def label_map(labels: Mapping[Any, str]) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Reading pictures: any file that Pillow reads, as red, green and blue, or one sentence that says why not.
 
 A picture is turned as its camera says, sixteen bits become eight, and grey, CMYK and palettes become red, green and
-blue. What would be guessed is refused: transparency, several frames, sizes at which a file is an attack.
+blue. What would be guessed is refused: transparency, several frames, numbers that may be bytes or not, sizes at which a
+file is an attack. Of a photo with copies of itself beside it (MPO, which many cameras write) the photo is read.
 """
 
 import warnings
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from whylight.core.arrays import Ints
+from whylight.core.arrays import Bools, Ints
 from whylight.core.errors import InputError
 from whylight.core.image import CHANNELS, Image, Pixels
 
@@ -22,6 +23,12 @@ OPAQUE = 255
 GREY = 2
 SIXTEEN_BITS = 257
 """What a step of eight bits is in sixteen."""
+SIXTEEN_BIT_FORMATS = {"PNG", "PPM"}
+"""Whose grey pictures of more than eight bits are of sixteen, whatever number Pillow keeps them in."""
+PHOTO_FIRST = "MPO"
+"""A photo, behind which lie copies of it: a smaller one, one of another eye, or one of brightness."""
+LOSSY = {"JPEG", PHOTO_FIRST}
+"""Formats in which black is not quite black."""
 
 
 def image(source: Any, *, name: str | None = None) -> Image:  # noqa: ANN401  a path, a Pillow picture or an array
@@ -47,13 +54,18 @@ def image(source: Any, *, name: str | None = None) -> Image:  # noqa: ANN401  a 
     if isinstance(source, np.ndarray):
         return Image.of(_from_array(source, "this array"), name=name or "")
     if hasattr(source, "convert") and hasattr(source, "size"):
-        return Image.of(_pixels(source, "this picture"), name=name or "")
+        return Image.of(_taken(source, _pixels, "this picture"), name=name or "")
     raise InputError(f"a picture is a file, a picture of Pillow or an array of bytes, not a {type(source).__name__}.")
 
 
 def numbers_in(path: Path) -> Ints:
-    """Return the numbers of a picture of one channel, `[height, width]`: of a mask; of one in colours, the largest."""
+    """Return the numbers of a picture of one channel, `[height, width]`; of one in colours, the largest."""
     return _opened(path, _numbers)
+
+
+def is_drawn(path: Path) -> Bools:
+    """Return what is not black in a mask, `[height, width]`."""
+    return _opened(path, _drawn)
 
 
 def _numbers(opened: Any, _called: str) -> Ints:  # noqa: ANN401  a picture of Pillow
@@ -62,27 +74,44 @@ def _numbers(opened: Any, _called: str) -> Ints:  # noqa: ANN401  a picture of P
     return found
 
 
+def _drawn(opened: Any, called: str) -> Bools:  # noqa: ANN401
+    if opened.format in LOSSY:
+        raise InputError(f"{called} is a JPEG, in which black is not quite black; save masks as PNG.")
+    plain = len(opened.getbands()) == 1 and opened.mode != "P"  # of any number of bits
+    return np.asarray(np.asarray(opened) != 0) if plain else np.asarray(_pixels(opened, called).any(axis=-1))
+
+
 def _opened(path: Path, take: Callable[[Any, str], T]) -> T:
     """Open a file, and take from it what is wanted."""
     from PIL import Image as Pillow  # noqa: PLC0415  only who explains pictures needs it
 
     if not path.is_file():
         raise InputError(f"'{path}' is a folder, not a picture." if path.is_dir() else f"there is no file '{path}'.")
-    try:
+
+    def opened(_path: Path, called: str) -> T:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of sizes, which are looked at here
-            opened = Pillow.open(path)
-            _check_size(*opened.size, f"'{path}'")
-            return take(opened, f"'{path}'")
-    except InputError:
-        raise
+            found = Pillow.open(path)
+            _check_size(*found.size, called)
+            return take(found, called)
+
+    try:
+        return _taken(path, opened, f"'{path}'")
     except Pillow.DecompressionBombError:  # so large that its size is not even told
         raise InputError(
             f"'{path}' has far more than {MOST_PIXELS:,} pixels, which are the most that are read."
         ) from None
+
+
+def _taken(source: Any, take: Callable[[Any, str], T], called: str) -> T:  # noqa: ANN401
+    """Take from a picture what is wanted; what is wrong with it shows when it is first unpacked."""
+    try:
+        return take(source, called)
+    except InputError:
+        raise
     except (OSError, ValueError, SyntaxError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-        raise InputError(f"'{path}' cannot be read as a picture: {reason}.") from None
+        raise InputError(f"{called} cannot be read as a picture: {reason}.") from None
 
 
 def _check_size(width: int, height: int, called: str) -> None:
@@ -98,11 +127,13 @@ def _pixels(opened: Any, called: str) -> Pixels:  # noqa: ANN401  a picture of P
     """Return red, green and blue of a picture of Pillow."""
     from PIL import ImageOps  # noqa: PLC0415
 
-    if getattr(opened, "n_frames", 1) > 1:
+    if getattr(opened, "n_frames", 1) > 1 and opened.format != PHOTO_FIRST:
         raise InputError(f"{called} has {opened.n_frames} frames; give one picture.")
     turned = ImageOps.exif_transpose(opened)
     if turned.mode.startswith("I") or turned.mode == "F":
-        return _from_array(np.asarray(turned), called)
+        values = np.asarray(turned)
+        sixteen = opened.format in SIXTEEN_BIT_FORMATS and turned.mode == "I"
+        return _from_array(values.astype(np.uint16) if sixteen else values, called)
     if "A" in turned.getbands() or "transparency" in turned.info:
         turned = turned.convert("RGBA")
         if np.asarray(turned.getchannel("A")).min() < OPAQUE:
@@ -119,6 +150,7 @@ def _from_array(values: Any, called: str) -> Pixels:  # noqa: ANN401  an array o
     _check_size(values.shape[1], values.shape[0], called)
     if values.dtype == np.uint8:
         return np.asarray(values)
-    if np.issubdtype(values.dtype, np.integer) and values.min() >= 0 and values.max() < 2**16:
+    if values.dtype == np.uint16:
         return np.asarray(np.round(values / SIXTEEN_BITS), dtype=np.uint8)
-    raise InputError(f"{called} must hold whole numbers of 8 or 16 bits, not {values.dtype}.")
+    hint = "; if they go from 0 to 255, give values.astype(np.uint8)" if values.dtype.kind in "iu" else ""
+    raise InputError(f"{called} must hold whole numbers of 8 or 16 bits, not {values.dtype}{hint}.")

@@ -26,7 +26,7 @@ from whylight.data._checks import Flaw
 from whylight.data._columns import Named
 from whylight.data._reading import Reading
 from whylight.data._seen import Seen
-from whylight.data._tables import ENDINGS, LINES
+from whylight.data._tables import ENDINGS, LINES, ends_in
 from whylight.data.dataset import Dataset, Record, relabelled_record
 from whylight.data.files import SPLIT_FILES, files_of_split, table_of
 from whylight.data.load import ALIASES, BOUNDS, has_setting, label_map, read_corpus, reading_rules, which_corpus
@@ -181,7 +181,7 @@ def _files(spec: str, names: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _of_one_kind(spec: str, found: list[str]) -> list[Path]:
-    kept = [one for one in found if one.endswith((*ENDINGS, LINES))]
+    kept = [one for one in found if ends_in(one, *ENDINGS, LINES)]
     if not kept:
         raise InputError(f"no data file is called '{spec}'; one ends in {', '.join((*ENDINGS, LINES))}.")
     if len({Path(one).name.partition(".")[2] for one in kept}) > 1:
@@ -199,7 +199,7 @@ def _fetched(spec: str) -> Iterator[Path]:
         system, path = core.url_to_fs(spec)
         listed = system.glob(path) if any(one in path for one in PATTERN) else [path]
         if system.isdir(path):
-            listed = [one for one in system.ls(path, detail=False) if str(one).endswith((*ENDINGS, LINES))]
+            listed = [one for one in system.ls(path, detail=False) if ends_in(str(one), *ENDINGS, LINES)]
         names = _of_one_kind(spec, sorted(str(one) for one in listed))
         with tempfile.TemporaryDirectory(prefix="whylight-") as folder:
             for name in names:
@@ -213,13 +213,13 @@ def _fetched(spec: str) -> Iterator[Path]:
 
 def _rows(file: Path) -> int | None:
     """Return how many rows a file has at most, where that is quickly said."""
-    if file.suffix == ".parquet":
+    if ends_in(file.name, ".parquet"):
         return int(import_module("pyarrow.parquet").read_metadata(file).num_rows)
-    if file.suffix == ".gz":
+    if ends_in(file.name, ".gz"):
         return None
     lines, last = 0, b"\n"
     with file.open("rb") as stream_of_bytes:
         while block := stream_of_bytes.read(_BLOCK):
             lines, last = lines + block.count(b"\n"), block[-1:]
-    header = file.suffix in (".csv", ".tsv")
+    header = ends_in(file.name, ".csv", ".tsv")
     return lines + (last != b"\n") - header

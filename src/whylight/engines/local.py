@@ -105,7 +105,7 @@ class Local:
 def serve(pipe: "Connection[Any, Any]", opening: Opening) -> None:
     """Be a worker, in a process of its own; asked to end, it has something to write once it is open."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError, KeyboardInterrupt):  # whoever drives is gone, or asks to end
         worker = Served(opening)
         answer = worker.ready()
@@ -135,7 +135,8 @@ def _stopped(_signal: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
+    """Wait for the process that started this one, and end this one after it; for a thread of its own."""
     parent = parent_process()
     if parent is not None:
         parent.join()

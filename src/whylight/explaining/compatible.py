@@ -17,7 +17,7 @@ from whylight.explaining.apply import apply, large_gaps
 from whylight.explaining.case import open_case
 from whylight.explaining.removing import chosen_removal
 from whylight.models.trial import TEXTS, example_of, outcome
-from whylight.views.classifier import Classifier, Dissected, Request, Tried
+from whylight.views.classifier import Classifier, Dissected, Request, Tried, require_classifier
 from whylight.views.game import Game
 from whylight.views.view import seen_by
 
@@ -57,6 +57,7 @@ def compatible(classifier: Classifier) -> dict[str, str | None]:
         >>> found["occlusion"], found["saliency"] is None
         (None, False)
     """
+    require_classifier(classifier)
     specs = [METHODS[name] for name in METHODS.names()]
     return {spec.name: obstacle(spec, classifier) or lack(spec) for spec in specs}
 

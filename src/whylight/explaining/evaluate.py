@@ -17,7 +17,7 @@ from whylight.explaining.options import choice
 from whylight.explaining.removing import check_score, chosen_removal, default_remover, remover_settings
 from whylight.explaining.variants import share_settings
 from whylight.views.batch import Removal
-from whylight.views.classifier import Classifier, Request
+from whylight.views.classifier import Classifier, Request, require_classifier
 from whylight.views.game import Game
 
 
@@ -54,6 +54,7 @@ def measure(  # noqa: PLR0913  every argument but two is optional and named
         >>> bool(wl.measure(clf, ex, metric="comprehensiveness", share=0.2)[0] > 0)
         True
     """
+    require_classifier(classifier)
     if not isinstance(explanation, Explanation):
         given = "list" if isinstance(explanation, list) else type(explanation).__name__
         raise InputError(f"measure takes one Explanation, not a {given}; call it for each of them.")

@@ -20,7 +20,7 @@ from whylight.explaining.receipts import explain_cases
 from whylight.explaining.removing import score_for
 from whylight.explaining.signs import AUTO, SignSource
 from whylight.explaining.variants import Variant, asked_methods, asks_for_layers, variants
-from whylight.views.classifier import Classifier
+from whylight.views.classifier import Classifier, require_classifier
 
 TOGETHER, SIZE_TOGETHER = 16, 10_000
 """Inputs that are explained at once by a method that takes several, and their size: long ones gain nothing from it."""
@@ -29,7 +29,7 @@ TOGETHER, SIZE_TOGETHER = 16, 10_000
 @overload
 def explain(
     classifier: Classifier,
-    inputs: Given | Sequence[Given],
+    inputs: Given | Iterable[Given],
     *,
     method: str | Sequence[str] | None = None,
     target: TargetSpec = ...,
@@ -52,7 +52,7 @@ def explain(
 @overload
 def explain(
     classifier: Classifier,
-    inputs: Given | Sequence[Given],
+    inputs: Given | Iterable[Given],
     *,
     method: str | Sequence[str] | None = None,
     target: TargetSpec = ...,
@@ -62,7 +62,7 @@ def explain(
 
 def explain(  # noqa: PLR0913  the public call: every argument but two is optional and named
     classifier: Classifier,
-    inputs: Given | Sequence[Given],
+    inputs: Given | Iterable[Given],
     *,
     method: str | Sequence[str] | None = None,
     target: TargetSpec = "predicted",
@@ -81,7 +81,7 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
 
     Args:
         classifier: What `wl.load` returned.
-        inputs: A text, a pair `(text, text)`, or a list of these.
+        inputs: A text, a pair `(text, text)`, or a list of these; or a data set, whose labels are not looked at.
         method: A method or a list of them, also with settings of its own, `"lime[samples=200]"`; by default
             `integrated_gradients`, `kernel_shap` where that does not work (with a callable, or a model that has no
             gradient), and `attingrad` where each label has an attention of its own (PLM-CA).
@@ -115,6 +115,7 @@ def explain(  # noqa: PLR0913  the public call: every argument but two is option
         >>> max(ex.as_list(), key=lambda pair: pair[1])[0]
         'gripping'
     """
+    require_classifier(classifier)
     options = Options.parse(target=target, unit=unit, remover=remover, score=score, long=long, pieces=pieces)
     several, single = given_inputs(inputs)
     names = [method] if isinstance(method, str) else method

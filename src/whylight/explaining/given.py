@@ -6,8 +6,9 @@ from typing import cast
 from whylight.core.errors import InputError
 from whylight.core.inputs import Input
 from whylight.core.text import Text
+from whylight.data.dataset import Record
 
-Given = str | tuple[str, str] | Input
+Given = str | tuple[str, str] | Input | Record
 """What a user may pass for one input."""
 
 
@@ -15,6 +16,8 @@ def as_example(value: object) -> Input:
     """Turn what a user passes for one input into an example."""
     if _is_input(value):
         return cast("Input", value)
+    if isinstance(value, Record):
+        return value.example
     if isinstance(value, str):
         return Text(value)
     if isinstance(value, tuple) and len(value) == 2 and all(isinstance(one, str) for one in value):  # noqa: PLR2004
@@ -24,8 +27,10 @@ def as_example(value: object) -> Input:
 
 def given_inputs(inputs: object) -> tuple[Iterable[Given], bool]:
     """Return the inputs that a user passes, as they are given, and whether it is one alone."""
-    if isinstance(inputs, str | tuple) or _is_input(inputs):
+    if isinstance(inputs, str | tuple | Record) or _is_input(inputs):
         return [cast("Given", inputs)], True
+    if hasattr(inputs, "columns"):  # going through a table of pandas yields the names of its columns
+        raise InputError("give one column of the table, e.g. list(table['text']), and not the table itself.")
     if isinstance(inputs, Iterable) and not isinstance(inputs, Mapping | bytes):
         return inputs, False
     raise InputError(f"give a text, a pair of two texts or a list of these, not {type(inputs).__name__}.")

@@ -55,6 +55,8 @@ def lime(
         raise SettingError(f"the setting 'samples' must be at least 1, not {samples}.")
     if alpha <= 0:
         raise SettingError(f"the setting 'alpha' must be above 0, not {alpha:g}.")
+    if sampler == "spans" and game.positions.shape[1] > 1:
+        raise SettingError("sampler='spans' is for texts: regions of a picture do not follow each other.")
     if pool is not None and sampler == "spans":
         raise SettingError("the setting 'pool' goes with sampler='uniform' alone: spans may cross blocks.")
     claim(3 * samples * game.n_features, f"{samples:,} samples of {game.n_features:,} features")

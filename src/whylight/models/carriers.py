@@ -76,7 +76,7 @@ def load_prompted(model: Any, tokenizer: Tokenizer, asked: Asked) -> Transformer
     elif isinstance(model, str | Path):
         plain, its_tokenizer = _read_either(str(model), allow_pickle=asked.allow_pickle, task="a language model")
         tokenizer, name = tokenizer or its_tokenizer, str(model)
-        move(plain, chosen_device(asked.device or CPU))
+        move(plain, chosen_device(CPU if asked.device is None else asked.device))
     else:
         raise ModelError("a prompt is for a causal language model: give a folder, a hub id, or model and tokenizer.")
     _refuse_others(asked, ("labels", "head", "mask_string", "identity"), "a prompted language model")
@@ -170,7 +170,7 @@ def is_path(model: object, _tokenizer: Tokenizer, _asked: Asked) -> bool:
 def load_path(model: str | Path | None, tokenizer: Tokenizer, asked: Asked) -> OfTokens:
     """Load what lies in a folder or on the hub, or the bundled model."""
     asked.refuse_name()
-    path, place = named_folder(model), chosen_device(asked.device or CPU)
+    path, place = named_folder(model), chosen_device(CPU if asked.device is None else asked.device)
     loaded, its_tokenizer = _read_either(path, allow_pickle=asked.allow_pickle)
     move(loaded, place)
     return _transformer(loaded, tokenizer or its_tokenizer, asked, identity=public_name(path))

@@ -15,6 +15,7 @@ from transformers import AutoTokenizer
 from whylight.core.errors import IncompatibleError, InputError, ModelError
 from whylight.models.attributor import TokenAttributor, check_offsets
 from whylight.models.folder import existing, is_failure, quoted, reason
+from whylight.models.hub import without_waiting
 from whylight.models.networks import PlmCaForSequenceClassification
 from whylight.models.networks.attribution import AttributionConfig, AttributionNetwork
 from whylight.models.networks.encoders import pretrained
@@ -42,7 +43,7 @@ def new_attributor(
         seed: Of its class embeddings and head.
     """
     network = token_network(classifier)
-    with quiet(), torch.random.fork_rng():
+    with quiet(), without_waiting(encoder), torch.random.fork_rng():
         torch.manual_seed(seed)
         source, tokenizer = _own_encoder(network) if encoder is None else _read_encoder(str(encoder))
         check_offsets(tokenizer)

@@ -49,7 +49,7 @@ def load_image_classifier(model: Any, preparer: Any, asked: Asked) -> ImageClass
         found = read_model(str(model), allow_pickle=asked.allow_pickle, task=IMAGES)
         if found.absent:
             raise ModelError(f"{quoted(model)} is not a trained classifier: its weights lack {found.absent[0]}.")
-        move(found.model, chosen_device(asked.device or CPU))
+        move(found.model, chosen_device(CPU if asked.device is None else asked.device))
         network, preparer, name = found.model, preparer or found.tokenizer, str(model)
     else:
         network, name = model, getattr(getattr(model, "config", None), "_name_or_path", "") or type(model).__name__

@@ -102,7 +102,8 @@ def _patches(window: PixelWindow, tokens: Callable[[], int], model: Any) -> Patc
 
 def _grid(height: int, width: int, model: Any) -> tuple[int, int]:  # noqa: ANN401
     """Return how many patches a picture has from top to bottom and from left to right."""
-    size = getattr(getattr(model, "config", None), "patch_size", None)
+    config = getattr(model, "config", None)
+    size = getattr(getattr(config, "vision_config", config), "patch_size", None)  # half of a model of texts, too
     if size is None:
         raise IncompatibleError(f"'{type(model).__name__}' does not cut pictures into patches; use grad_cam.")
     down, across = size if isinstance(size, list | tuple) else (size, size)

@@ -124,8 +124,14 @@ class ImageClassifier:
         if encoded.unit != "pixel":
             return own
         seen = _picture(encoded)
-        patches = grid_of_patches(seen).labels(seen.height, seen.width).ravel()
-        return GroupedGame(own, group=patches, n_targets=own.n_targets, meter=request.meter)
+        cut = replace(seen, division=grid_of_patches(seen))
+        return GroupedGame(
+            own,
+            group=cut.labels.ravel(),
+            n_targets=own.n_targets,
+            meter=request.meter,
+            positions=lambda: cut.coordinates(cut.own_places or ()),
+        )
 
     def soft_game(self, encoded: Encoded, request: Request) -> SoftGame:
         """Look at a picture as a function of how far each feature is present."""
@@ -218,7 +224,7 @@ class ImageClassifier:
             request.meter.forward += 1
             request.meter.backward += len(request.targets)
             with unchanged(self.model):
-                return last_maps(self.model, scores)
+                return last_maps(self.model, scores, picture=window.labels.shape)
 
         return ActivationView(lambda: found()[1:], labels=window.labels, layer=lambda: found()[0])
 

@@ -5,9 +5,10 @@ transform. To remove a part of a picture one must know which colours its numbers
 part lies one must know how the picture was cut. Neither is asked of the preparation. It is shown
 
     a black, a white and a grey picture     numbers = offset + scale x colour, channel by channel
-    a picture whose colours are its places  which stretch of rows and columns is left
+    black and white of the picture's size   where the picture shows: where both give the same there is padding
+    greys that grow downwards, or across    which stretch of rows and columns is left
 
-and what is not of this form (colours that depend on other colours, several crops) is refused.
+and what is not of this form (bent colours, turned pictures, crops at random) is refused.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whylight.core.arrays import Floats
+from whylight.core.arrays import Bools, Floats
 from whylight.core.errors import ModelError
 from whylight.core.image import CHANNELS, Frame, Image, Pixels
 from whylight.models.folder import is_failure, reason
@@ -30,7 +31,11 @@ Prepare = Callable[[Any], Tensor]
 PROBE, TOLERANCE = 256, 2e-3
 """Pixels of a side of the pictures that are shown, and how far colours may lie from a line, of the way to white."""
 MIDDLE = 0.1, 0.9
-"""Where places are read: borders are smeared by filters, or padding."""
+"""Where places are read, of the rows in which the picture shows: borders are smeared by filters."""
+SHOWS, STRAIGHT = 0.5, 0.05
+"""How much of a pixel must be the picture's, and how far places may lie from a line, of the picture's side."""
+ATTEMPTS = 4
+"""How often a preparation is asked for the same, to see whether it rolls dice."""
 WHITE = 255
 
 
@@ -73,6 +78,7 @@ class Preparation:
                 "the preparation of pictures changes colours in another way than by a factor and a shift, so that "
                 "there is no telling what black, white or blurred parts would be to the model."
             )
+        self._refuse_dice()
         return Colours(black, scale)
 
     @property
@@ -124,25 +130,65 @@ class Preparation:
         found = self.numbers(np.full((PROBE, PROBE, CHANNELS), value, dtype=np.uint8))
         return np.asarray(np.median(found.reshape(CHANNELS, -1), axis=1))
 
+    def _refuse_dice(self) -> None:
+        """Refuse a preparation that crops or turns at random, as one for training does."""
+        drawn = np.random.default_rng(0).integers(0, WHITE + 1, (PROBE, PROBE, CHANNELS), dtype=np.uint8)
+        first = self.numbers(drawn)
+        for _ in range(ATTEMPTS):
+            again = self.numbers(drawn)
+            if again.shape != first.shape or not np.allclose(again, first, atol=1e-6):
+                raise ModelError(
+                    "the preparation of pictures makes something else of the same picture each time (a crop or a turn "
+                    "at random?); give the one that is for evaluation."
+                )
+
     def _measured_place(self, height: int, width: int) -> Frame:
-        """Show a picture whose colours are its places, and see which places are left."""
-        down, across = (np.arange(size) * (WHITE / max(1, size - 1)) for size in (height, width))
-        pixels = np.zeros((height, width, CHANNELS))
-        pixels[..., 0], pixels[..., 1] = down[:, None], across[None]
-        numbers = self.numbers(np.round(pixels).astype(np.uint8))
-        shares = (numbers - self.colours.offset[:, None, None]) / self.colours.scale[:, None, None]
-        top, bottom = _ends(shares[0].mean(axis=1), height)
-        left, right = _ends(shares[1].mean(axis=0), width)
+        """Show pictures whose colours are their places, and see which places are left."""
+        plain = [self.numbers(np.full((height, width, CHANNELS), value, dtype=np.uint8)) for value in (0, WHITE)]
+        apart = plain[1] - plain[0]
+        shown = (apart / self.colours.scale[:, None, None]).mean(axis=0) > SHOWS
+        if not shown.any():
+            raise ModelError(f"the preparation of pictures shows nothing of one of {width} x {height} pixels.")
+
+        def ends(axis: int) -> tuple[float, float]:
+            size = (height, width)[axis]
+            grey = np.round(np.arange(size) * (WHITE / max(1, size - 1))).astype(np.uint8)
+            grown = np.zeros((height, width, CHANNELS), dtype=np.uint8) + np.expand_dims(grey, (1 - axis, 2))
+            shares = ((self.numbers(grown) - plain[0]) / np.where(shown, apart, 1)).mean(axis=0)
+            return _ends(*((shares, shown) if axis == 0 else (shares.T, shown.T)), size)
+
+        (top, bottom), (left, right) = ends(0), ends(1)
         return Frame(top, left, bottom, right, height, width)
 
 
-def _ends(shares: Floats, size: int) -> tuple[float, float]:
-    """Return where the first and the last row of a frame end, by the places that its rows in the middle come from."""
-    if size == 1:
-        return 0.0, 1.0
-    count = len(shares)
-    middle = slice(int(MIDDLE[0] * count), max(int(MIDDLE[0] * count) + 2, int(MIDDLE[1] * count)))
-    rows = np.arange(count)[middle] + 0.5
-    places = shares[middle] * (size - 1) + 0.5
-    slope, start = np.polyfit(rows, places, 1) if len(rows) > 1 else (size / count, 0.0)
+def _ends(shares: Floats, shown: Bools, size: int) -> tuple[float, float]:
+    """Return where the first and the last row of a frame end, by the places that its rows in the middle come from.
+
+    Args:
+        shares: Which place each pixel comes from, 0 the first and 1 the last, `[rows, columns]`.
+        shown: Where the picture shows.
+        size: Rows of the picture.
+    """
+    count, inside = len(shares), np.flatnonzero(shown.any(axis=1))
+    first, last = int(inside[0]), int(inside[-1]) + 1
+    if size == 1 or len(inside) == 1:
+        length = size / (last - first)
+        return -first * length, (count - first) * length
+    low, high = (int(share * len(inside)) for share in MIDDLE)
+    rows = inside[low : max(low + 2, high)]
+    down, across = (_means(*both) for both in ((shares, shown), (shares.T, shown.T)))
+    places = down[rows] * (size - 1) + 0.5
+    slope, start = np.polyfit(rows + 0.5, places, 1)
+    apart = np.abs(start + slope * (rows + 0.5) - places).max()
+    if slope == 0 or apart > max(1.0, STRAIGHT * size) or np.nanstd(across) > np.nanstd(down):
+        raise ModelError(
+            "the preparation of pictures does more than cut, pad and resize them, so that there is no telling where in "
+            "a picture lies what the model sees."
+        )
     return float(start), float(start + slope * count)
+
+
+def _means(shares: Floats, shown: Bools) -> Floats:
+    """Return the mean place of each row, where the picture shows in it."""
+    count = shown.sum(axis=1)
+    return np.asarray(np.where(count > 0, (shares * shown).sum(axis=1) / np.maximum(count, 1), np.nan))

@@ -16,6 +16,7 @@ from whylight.core.errors import ModelError, WhylightError
 from whylight.models import networks
 from whylight.models.bundled_start import BUNDLED, is_bundled_encoder, named_folder
 from whylight.models.folder import DESCRIPTIONS, cannot_load, check_folder, existing, is_failure
+from whylight.models.hub import without_waiting
 from whylight.models.networks import PlmCaForSequenceClassification
 from whylight.models.promises import model_limit
 from whylight.models.quiet import quiet
@@ -52,7 +53,7 @@ def outputs_for(model: str | Path | None, labels: Sequence[str], architecture: A
     networks.register()
     path = named_folder(model)
     try:
-        with quiet():
+        with quiet(), without_waiting(path):
             config = AutoConfig.from_pretrained(path, trust_remote_code=False)
     except BaseException as error:
         if not is_failure(error):
@@ -92,7 +93,7 @@ def prepare(  # noqa: PLR0913  every argument but one is named
     if folder is not None:
         check_folder(folder, allow_pickle=False, any_task=True)
     networks.register()
-    with quiet(), torch.random.fork_rng():
+    with quiet(), without_waiting(path), torch.random.fork_rng():
         torch.manual_seed(seed)
         try:
             config = AutoConfig.from_pretrained(path, trust_remote_code=False)

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from huggingface_hub.utils import logging as hub_logging
 from transformers.utils import logging
 
 from whylight.core.interruption import at_once, postponed, taken
@@ -34,9 +35,12 @@ def _enter() -> None:
     with taken(_lock):
         if not _asking:
             verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+            of_hub = hub_logging.get_verbosity()
             _restore.append(lambda: logging.set_verbosity(verbosity))
+            _restore.append(lambda: hub_logging.set_verbosity(of_hub))
             _restore.append(logging.enable_progress_bar if bars else logging.disable_progress_bar)
             logging.set_verbosity(logging.CRITICAL)  # errors are raised as well, and said once
+            hub_logging.set_verbosity(logging.CRITICAL)
             logging.disable_progress_bar()
         _asking += 1
 

@@ -40,6 +40,7 @@ from whylight.models.folder import (
     quoted,
     read_object,
 )
+from whylight.models.hub import without_waiting
 from whylight.models.quiet import quiet
 
 SLACK = 1_000_000
@@ -143,7 +144,7 @@ def loading(path: object, kind: str = "a text classifier") -> Iterator[None]:
     """Load one model at a time, quietly; whatever the loaders raise is about what the user named."""
     try:
         # parameters that are made in inference mode could not be differentiated
-        with taken(LOADING), quiet(), torch.inference_mode(mode=False):
+        with taken(LOADING), quiet(), without_waiting(path), torch.inference_mode(mode=False):
             yield
     except WhylightError:
         raise

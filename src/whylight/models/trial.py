@@ -228,9 +228,20 @@ def _slope(classifier: OnTokens, view: GradientView, scores: Floats) -> str | No
         return "its gradient is 0, though its score depends on the words" if depends else None
     if torch.finfo(slope.dtype).eps > HALF:
         return None
-    ratio = 0.0
+    return held_against_differences(view, slope, size=max(1.0, float(abs(scores[0]))))
+
+
+def held_against_differences(view: GradientView, slope: Tensor, *, size: float) -> str | None:
+    """Return what is wrong with a gradient `[positions, dims]` beside differences of the first score, or None.
+
+    Args:
+        view: The view.
+        slope: Its gradient at the input.
+        size: Of scores.
+    """
+    ratio, steepness = 0.0, float(slope.double().norm())
     for share in CHANGES:
-        change = share * max(1.0, float(abs(scores[0])))
+        change = share * size
         step = slope * (change / steepness**2)
         ahead, behind = _scores(view, [view.inputs + step, view.inputs - step])
         ratio = (ahead - behind) / (2 * change)

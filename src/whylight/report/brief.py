@@ -1,6 +1,7 @@
 """Explanations in a few lines, as `repr` shows them: label, probability, method, and the words for and against."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 from rich.text import Text
@@ -12,6 +13,7 @@ from whylight.report.cards import Card, Section, cards
 from whylight.report.renderers import renderer_of
 from whylight.report.rows import AnswerRow
 from whylight.report.sheets import MOST_LINES, count_of, plain_console, printed
+from whylight.report.shortening import shortened
 from whylight.report.terminal import card_heading, row_heading, word_entry, word_lists
 
 NAMED = 6
@@ -20,6 +22,8 @@ NOTES = 2
 """Notes of an input that are shown."""
 APART = 4
 """Explanations up to which each has lines of its own; of more, one line each."""
+WIDEST = 40
+"""Columns of a label."""
 FEW = 3
 """Words on each side of such a line."""
 MORE = '\u2026 there is more: .to_frame() and .save("x.html") have everything'
@@ -54,10 +58,14 @@ def _card_lines(card: Card, *, close: bool) -> list[str]:
     """Return the lines of one input."""
     width = plain_console().width
     first = next(row.explanation for section in card.sections for row in section.rows)
-    lines = [card_heading(card), Text(f"  {one_line(renderer_of(first.example.kind).brief(first))}")]
+    lines = [
+        card_heading(replace(card, label=shortened(card.label, WIDEST))),
+        Text(f"  {one_line(renderer_of(first.example.kind).brief(first))}"),
+    ]
     lines += [Text(f"  note: {one_line(note)}") for note in card.notes[:NOTES]]
     alone = len(card.sections) == 1
-    for section in card.sections:
+    for whole in card.sections:
+        section = replace(whole, label=None if whole.label is None else shortened(whole.label, WIDEST))
         for row in section.rows:
             lines += [_one_line(row, section, alone=alone)] if close else _own_lines(row, section, width)
     return _cut_short_lines(lines)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from whylight.core.evidence import SPANS, check_evidence
 from whylight.core.explanation import Explanation
 from whylight.core.identity import digest
-from whylight.core.inputs import Noun, noun_of
+from whylight.core.inputs import Input, Noun, noun_of
 from whylight.report.drawn import asked_targets, drawn_targets, left_out
 from whylight.report.label_index import LabelIndex, label_index, whole_input
 from whylight.report.numbers import Decision, answered, decided
@@ -169,6 +169,18 @@ def captions_of(group: Sequence[Explanation]) -> list[str]:
         different = [name for name in own if any(twin.get(name) != own[name] for twin in twins)]
         captions.append(", ".join(f"{name} {own[name]}" for name in different))
     return captions
+
+
+def variants_of(explanations: Sequence[Explanation]) -> list[str]:
+    """Say for each explanation what tells it from others of the same method on the same input."""
+    groups: dict[Input, list[int]] = {}
+    for number, one in enumerate(explanations):
+        groups.setdefault(one.example, []).append(number)
+    found = [""] * len(explanations)
+    for numbers in groups.values():
+        for number, caption in zip(numbers, captions_of([explanations[n] for n in numbers]), strict=True):
+            found[number] = caption
+    return found
 
 
 def _settings(explanation: Explanation) -> dict[str, str]:

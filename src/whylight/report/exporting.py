@@ -3,7 +3,8 @@
     jsonl        one explanation per line: text, label, and `[{part, start, end, text, score}]`
     parquet      the same as one table, with lists `parts`, `starts`, `ends`, `scores`
     datasets     the same as a data set of Hugging Face (`datasets.load_from_disk`)
-    brat, conll, labelstudio        evidence (`core/evidence.py`) of one method, as `report/marked.py` writes it
+    brat, conll, labelstudio        evidence (`core/evidence.py`) of one method, as `report/marked.py` writes it;
+                                    a method without a sign says what mattered, and is called so
 
 Offsets are characters of Python, where the other tool does not count otherwise.
 
@@ -20,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from whylight.core.errors import InputError, SettingError, unknown
-from whylight.core.evidence import evidence
+from whylight.core.evidence import evidence, speaks
 from whylight.core.inputs import noun_of
 from whylight.core.text import Span, text_of
 from whylight.report.marked import MARKED_FORMS, Marked, beside, opened
@@ -29,6 +30,7 @@ from whylight.store.explanations import explanation_of
 from whylight.store.tables import HUMAN, RANDOM, Row
 
 Record = dict[str, Any]
+MATTERED = "what mattered, for the label or against it"
 MANY = 1000
 """Rows that are written at once."""
 _FIELDS: list[tuple[str, pa.DataType]] = [
@@ -144,7 +146,7 @@ def _marked(row: Row) -> Marked:
         id=row["example_id"],
         text=row["text"],
         label=row["label"],
-        by=row["method"],
+        by=row["method"] if speaks(found) else f"{row['method']} (no sign: {MATTERED})",
         words=[Span(*place) for place in row["places"]],
         scores=row["scores"],
         spans=[(one.span, one.score) for one in sorted(spans, key=lambda own: own.start)],

@@ -14,6 +14,7 @@ import numpy as np
 
 from whylight.core.arrays import Floats
 from whylight.core.explanation import Explanation
+from whylight.report.cards import variants_of
 from whylight.report.run_rows import BASELINES
 from whylight.run.evaluation import Evaluation
 from whylight.store.explanations import explanation_of
@@ -59,7 +60,7 @@ def methods_of(given: Evaluation | Sequence[Explanation]) -> list[str]:
     """Return the methods that explain, `random` and `human` aside."""
     if isinstance(given, Evaluation):
         return [name for name in dict.fromkeys(row["method"] for row in given.explanations) if name not in BASELINES]
-    return list(dict.fromkeys(one.provenance.method for one in given))
+    return list(dict.fromkeys(_names_of(given)))
 
 
 def explained_by(given: Evaluation | Sequence[Explanation], method: str) -> Iterator[Explanation]:
@@ -67,7 +68,13 @@ def explained_by(given: Evaluation | Sequence[Explanation], method: str) -> Iter
     if isinstance(given, Evaluation):
         yield from (explanation_of(row) for row in given.explanations if row["method"] == method)
     else:
-        yield from (one for one in given if one.provenance.method == method)
+        yield from (one for one, name in zip(given, _names_of(given), strict=True) if name == method)
+
+
+def _names_of(given: Sequence[Explanation]) -> list[str]:
+    """Name explanations by their methods; a layer is one of its own, as are settings if an input has several."""
+    named = zip(given, variants_of(given), strict=True)
+    return [one.provenance.method + (f" ({variant})" if variant else "") for one, variant in named]
 
 
 def word_sums(explanations: Iterable[Explanation]) -> LabelWords:

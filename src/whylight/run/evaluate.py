@@ -15,7 +15,7 @@ from whylight.core.identity import Identity, digest, folder_digest
 from whylight.core.inputs import JsonValue
 from whylight.core.labels import GENERATED
 from whylight.core.limits import limited
-from whylight.data.dataset import Dataset, named
+from whylight.data.dataset import Dataset, named, require_dataset
 from whylight.explaining.bar import progress_bar
 from whylight.explaining.options import Options
 from whylight.run.bench import gold_index
@@ -25,7 +25,7 @@ from whylight.run.corpus import boundaries_of
 from whylight.run.evaluation import Evaluation
 from whylight.run.plan import Plan, make_plan
 from whylight.run.shards import fill, shards_of
-from whylight.views.classifier import Classifier
+from whylight.views.classifier import Classifier, require_classifier
 
 TARGETS = ("predicted", "gold")
 """The labels whose faithfulness can be measured."""
@@ -104,6 +104,8 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
         >>> [line.method for line in found.summary.lines]
         ['occlusion', 'random', 'human']
     """
+    require_classifier(classifier)
+    require_dataset(data)
     question = Question(
         methods=methods,
         metrics=metrics,

@@ -17,7 +17,7 @@ from whylight.core import showing
 from whylight.core.errors import IncompatibleError, SettingError, unknown
 from whylight.core.inputs import JsonValue, Settings
 from whylight.core.limits import Clock, limited
-from whylight.data.dataset import Dataset
+from whylight.data.dataset import Dataset, require_dataset
 from whylight.explaining.compatible import compatible, require
 from whylight.explaining.removing import remover_settings
 from whylight.explaining.variants import Variant, asked_methods, variants
@@ -36,7 +36,7 @@ from whylight.study.removal_damage import removal_damage
 from whylight.study.removal_ranking import candidates_of, removal_ranking
 from whylight.study.remover_agreement import Disagreement, remover_agreement
 from whylight.study.subject import FEWEST_REMOVERS, Subject, open_subject
-from whylight.views.classifier import Classifier, require_texts
+from whylight.views.classifier import Classifier, require_classifier, require_texts
 
 METHODS_TRIED = ("input_x_gradient", "lime[samples=50]", "lime[samples=200]")
 """Methods besides occlusion, unless others are asked for: one pass there and back, and few and more samples."""
@@ -137,6 +137,8 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
         >>> import whylight as wl
         >>> wl.audit(wl.load(), wl.dataset("reviews.jsonl"), budget=120).save("audit.html")  # doctest: +SKIP
     """
+    require_classifier(classifier)
+    require_dataset(data)
     started = clock()
     require_texts(classifier.reads, "an audit")
     named = _removers(classifier, removers, settings or {})

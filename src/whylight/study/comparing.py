@@ -4,6 +4,7 @@ Differences are paired over the texts that both have, metric by metric (`run/com
 them stands how far the explanations of the two agree.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,8 @@ from whylight.explaining.variants import table_name
 from whylight.run.agreement import agreement_of, mean_agreement
 from whylight.run.compare import Comparisons, compare_rows, select
 from whylight.run.evaluation import Evaluation, open_run
-from whylight.run.summary import Cell
-from whylight.store.tables import RANDOM
+from whylight.run.summary import Cell, Measure, measure_of
+from whylight.store.tables import RANDOM, Row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +58,7 @@ def compare(
         run: What `wl.evaluate` returned, or the folder of a run.
         method: The one method.
         against: The other; by default `random`, or the same one of `other`.
-        other: A second run that the other is taken from, e.g. of another model.
+        other: A second run that the other is taken from, e.g. of another model; of the same inputs, measured alike.
         seed: Of resampling.
 
     Example:
@@ -70,6 +71,9 @@ def compare(
     if left.target != right.target:
         both = f"{_named(run)} measured the {left.target} labels and {_named(other)} the {right.target} ones"
         raise InputError(f"{both}; compare runs of the same labels.")
+    if other is not None:
+        _check_same_inputs(left, right, f"{_named(run)} and {_named(other)}")
+        _check_same_measures(left, right, f"{_named(run)} and {_named(other)}")
     names = _stored_name(left, method), _stored_name(right, second)
     return PairedResult(
         *names,
@@ -80,10 +84,53 @@ def compare(
 
 
 def _scored(run: Evaluation | Path | str) -> Evaluation:
+    if not isinstance(run, Evaluation | Path | str):
+        raise InputError(
+            f"what is compared is an evaluation or the folder of a run, not {type(run).__name__}; wl.plot.compare "
+            "takes explanations."
+        )
     found = run if isinstance(run, Evaluation) else open_run(run)
     if not found.scores:
         raise InputError(f"{_named(run)} holds no run with scores of single inputs to compare.")
     return found
+
+
+def _check_same_inputs(left: Evaluation, right: Evaluation, both: str) -> None:
+    """Refuse runs in which one id stands for two inputs: ids are often numbers of lines, which any file has."""
+    theirs = {row["example_id"]: _input(row) for row in right.explanations}
+    strange = next((row for row in left.explanations if theirs.get(row["example_id"], own := _input(row)) != own), None)
+    if strange is not None:
+        raise InputError(
+            f"{both} hold other {left.noun.many}: '{strange['example_id']}' is not the same in both; compare runs of "
+            "the same data."
+        )
+
+
+def _check_same_measures(left: Evaluation, right: Evaluation, both: str) -> None:
+    """Refuse runs that measured one metric in two ways."""
+    theirs = _measured(right)
+    for (metric, remover), ways in _measured(left).items():
+        if theirs.get((metric, remover), ways) != ways:
+            raise InputError(
+                f"{both} measured {metric} with other settings, or of another score; compare runs that measured alike."
+            )
+
+
+def _measured(run: Evaluation) -> dict[Measure, set[tuple[str, str]]]:
+    """Return the settings and scores by which each metric was measured; seeds may differ."""
+    found: dict[Measure, set[tuple[str, str]]] = {}
+    for row in run.scores:
+        found.setdefault(measure_of(row), set()).add((row["settings"] or "{}", str(row["score_space"])))
+    return {measure: {(_without_seed(own), space) for own, space in ways} for measure, ways in found.items()}
+
+
+def _without_seed(settings: str) -> str:
+    return json.dumps({name: one for name, one in json.loads(settings).items() if name != "seed"}, sort_keys=True)
+
+
+def _input(row: Row) -> tuple[object, ...]:
+    """Return what a row explains."""
+    return row["kind"], row["text"], row["pair"], row["input"]
 
 
 def _named(run: object) -> str:

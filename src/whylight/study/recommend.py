@@ -24,7 +24,7 @@ from whylight.core.errors import InputError, LimitError, SettingError
 from whylight.core.inputs import Noun
 from whylight.core.limits import limited
 from whylight.core.registry import METHODS, Spec
-from whylight.data.dataset import Dataset, Record
+from whylight.data.dataset import Dataset, Record, require_dataset
 from whylight.explaining.bar import progress_bar
 from whylight.explaining.case import Case
 from whylight.explaining.compatible import compatible
@@ -36,7 +36,7 @@ from whylight.run.one import work
 from whylight.run.plan import Plan, make_plan
 from whylight.run.summary import Line, Summary, summarise
 from whylight.store.tables import HUMAN, RANDOM, Row
-from whylight.views.classifier import Classifier
+from whylight.views.classifier import Classifier, require_classifier
 from whylight.views.game import Game
 
 MEASURES = ("aopc_comprehensiveness", "aopc_sufficiency")
@@ -93,6 +93,8 @@ def recommend(
         >>> import whylight as wl
         >>> wl.recommend(wl.load(), wl.dataset("reviews.jsonl"), budget=300)  # doctest: +SKIP
     """
+    require_classifier(classifier)
+    require_dataset(data)
     data = data.without_labels()
     if not budget > 0:  # nan is not, either
         raise SettingError(f"the budget must be above 0 seconds, not {budget:g}.")

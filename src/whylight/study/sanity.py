@@ -33,7 +33,7 @@ from whylight.core.explanation import Explanation
 from whylight.core.inputs import INPUTS, Input, Noun
 from whylight.core.limits import limited
 from whylight.core.registry import METRICS
-from whylight.data.dataset import Dataset
+from whylight.data.dataset import Dataset, require_dataset
 from whylight.explaining.bar import progress_bar
 from whylight.explaining.case import open_case
 from whylight.explaining.compatible import require
@@ -44,7 +44,7 @@ from whylight.explaining.variants import Asked, Variant, asked_methods, variants
 from whylight.models.randomise import CascadeLevel, Initialiser, check_seed, levels_of, randomise
 from whylight.run.summary import Cell, interval
 from whylight.store.tables import RANDOM, Row
-from whylight.views.classifier import Classifier
+from whylight.views.classifier import Classifier, require_classifier
 
 Explained = Literal["untouched", "randomised"]
 """Whose prediction is explained."""
@@ -184,6 +184,8 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
         >>> import whylight as wl
         >>> wl.sanity_check(wl.load(), wl.dataset("reviews.jsonl"), methods=["lime"], levels="head")  # doctest: +SKIP
     """
+    require_classifier(classifier)
+    require_dataset(data)
     cascade = _cascade(classifier, levels)
     check_seed(seed)
     _check_published(classifier, cascade, initialiser, explained)

@@ -62,16 +62,3 @@ def enlarged(fields: Tensor, labels: Ints) -> Floats:
     return np.stack(
         [np.bincount(labels.ravel(), one, int(labels.max()) + 1) for one in large.flatten(1).detach().cpu().numpy()]
     )
-
-
-def square_of(tokens: Tensor) -> Tensor | None:
-    """Return tokens `[rows, tokens, dims]` as maps `[rows, dims, side, side]`; special ones come first, and go.
-
-    None where they are no square.
-    """
-    count = tokens.shape[1]
-    for special in (0, 1, 2):
-        side = round((count - special) ** 0.5)
-        if side > 1 and side * side == count - special:
-            return tokens[:, special:].movedim(2, 1).reshape(len(tokens), -1, side, side)
-    return None

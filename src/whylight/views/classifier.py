@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.encoded import TEXT_UNITS, Encoded, Long, Unit
-from whylight.core.errors import IncompatibleError
+from whylight.core.errors import IncompatibleError, InputError
 from whylight.core.inputs import Nested, noun_of
 from whylight.core.labels import OF_ONE_LABEL, Labels, ScoreSpace, Target
 from whylight.core.text import Text
@@ -57,6 +57,12 @@ class Request:
         if self.removal is None:
             raise IncompatibleError("words are to be removed, and nobody said what that means; name a remover.")
         return self.removal
+
+
+def require_classifier(value: object) -> None:
+    """Refuse what has not been loaded: a pipeline, a network or a function is no classifier yet."""
+    if not hasattr(value, "offers"):
+        raise InputError(f"a classifier is what wl.load returns, not {type(value).__name__}; load it: wl.load(...).")
 
 
 def require_texts(reads: str, work: str) -> None:
@@ -222,7 +228,13 @@ def game_of(classifier: Classifier, encoded: Encoded, request: Request) -> Game:
     several = blocks if len(blocks) > 1 else None
     levels = partial(_levels, encoded)
     return Game(
-        value, n_features=n_features, n_targets=len(columns), blocks=several, meter=request.meter, levels=levels
+        value,
+        n_features=n_features,
+        n_targets=len(columns),
+        blocks=several,
+        meter=request.meter,
+        levels=levels,
+        positions=lambda: encoded.example.coordinates(encoded.places),
     )
 
 

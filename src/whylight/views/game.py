@@ -28,12 +28,13 @@ class Game(View):
             One block of everything if left out.
         meter: Where passes are counted.
         levels: Gives the larger stretches that features lie in, coarse first: a number for each feature.
+        positions: Gives where features lie, `[features, dims]`; one behind the other, if left out.
     """
 
     seen = "answers to inputs without some features"
     removes = True
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  one keyword per fact; there is nothing to group
         self,
         value: Callable[[Bools], Floats],
         *,
@@ -42,6 +43,7 @@ class Game(View):
         blocks: tuple[Ints, ...] | None = None,
         meter: Meter | None = None,
         levels: Callable[[], tuple[Ints, ...]] = tuple,
+        positions: Callable[[], Floats] | None = None,
     ) -> None:
         self._value = value
         self.n_features = n_features
@@ -49,6 +51,7 @@ class Game(View):
         self.meter = meter or Meter()
         self.blocks = (np.arange(n_features),) if blocks is None else blocks
         self._levels = levels
+        self._positions = positions
         self._found: dict[tuple[Hashable, ...], Any] = {}
 
     def __call__(self, keep: Bools) -> Floats:
@@ -83,6 +86,11 @@ class Game(View):
     def levels(self) -> tuple[Ints, ...]:
         """The larger stretches that features lie in, coarse first: of a text paragraphs and sentences, `[features]`."""
         return self._levels()
+
+    @cached_property
+    def positions(self) -> Floats:
+        """Where features lie, `[features, dims]`."""
+        return np.arange(float(self.n_features))[:, None] if self._positions is None else self._positions()
 
     @cached_property
     def full(self) -> Floats:

@@ -26,12 +26,23 @@ class GroupedGame(Game):
         group: The player that each feature belongs to, `[features]`, from 0 without a gap.
         n_targets: Number of targets.
         meter: Where passes are counted.
+        positions: Gives where players lie, `[players, dims]`.
     """
 
-    def __init__(self, value: Callable[[Bools], Floats], *, group: Ints, n_targets: int, meter: Meter) -> None:
+    def __init__(
+        self,
+        value: Callable[[Bools], Floats],
+        *,
+        group: Ints,
+        n_targets: int,
+        meter: Meter,
+        positions: Callable[[], Floats] | None = None,
+    ) -> None:
         self._of_features, self._group = value, group
         self._sizes = np.bincount(group)
-        super().__init__(self._of_players, n_features=len(self._sizes), n_targets=n_targets, meter=meter)
+        super().__init__(
+            self._of_players, n_features=len(self._sizes), n_targets=n_targets, meter=meter, positions=positions
+        )
 
     def _of_players(self, keep: Bools) -> Floats:
         starts = range(0, len(keep), COALITIONS_AT_ONCE)

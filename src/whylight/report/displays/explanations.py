@@ -7,6 +7,7 @@ from whylight.core.explanation import Explanation
 from whylight.core.showing import register_display
 from whylight.explaining.console import Console
 from whylight.report.brief import brief_list, brief_text
+from whylight.report.cards import variants_of
 from whylight.report.page import fragment, page
 from whylight.report.plots import check_matplotlib
 from whylight.report.saving import display
@@ -27,15 +28,22 @@ def explanation_records(explanation: Explanation) -> list[Row]:
 
 
 def list_records(explanations: Sequence[Explanation]) -> list[Row]:
-    """Return one record for each input, method, target and feature; `input` counts inputs from 0."""
+    """Return one record for each input, method, target and feature; `input` counts inputs from 0.
+
+    `layer` is there where a method has layers, `variant` where an input has one method with several settings.
+    """
     numbers: dict[Any, int] = {}
     places = [numbers.setdefault(one.example, len(numbers)) for one in explanations]
+    layers = [one.provenance.settings.get("layer") for one in explanations]
     layered = any("layer" in one.provenance.settings for one in explanations)
-    return [
-        {"input": place, **({"layer": one.provenance.settings.get("layer")} if layered else {}), **record}
-        for place, one in zip(places, explanations, strict=True)
-        for record in explanation_records(one)
+    methods = [one.provenance.method for one in explanations]
+    keys = list(zip(places, methods, layers, strict=True))
+    variants = variants_of(explanations) if len({*keys}) < len(keys) else [""] * len(keys)
+    about = [
+        {"input": place} | ({"layer": layer} if layered else {}) | ({"variant": variant} if any(variants) else {})
+        for place, layer, variant in zip(places, layers, variants, strict=True)
     ]
+    return [own | record for own, one in zip(about, explanations, strict=True) for record in explanation_records(one)]
 
 
 def one_picture(explanations: Sequence[Explanation]) -> "Figure":

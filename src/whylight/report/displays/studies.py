@@ -52,17 +52,17 @@ def _recommendation(found: "Recommendation") -> Sheet:
 
 
 def recommendation_records(found: "Recommendation") -> list[Row]:
-    """Return one record for each remover and method, from best to worst."""
+    """Return one record for each remover and method, from best to worst; methods with the same figures share a rank."""
     return [
-        {"remover": remover, "place": place, "method": method}
-        for remover, ranking in found.rankings.items()
-        for place, method in enumerate(ranking, start=1)
+        {"remover": remover, "rank": rank, "method": method}
+        for remover, ranks in found.ranks.items()
+        for method, rank in ranks.items()
     ]
 
 
 def _recommendation_json(found: "Recommendation") -> Mapping[str, object]:
-    words = {"texts": found.texts, "rankings": found.rankings, "left_out": found.left_out, "findings": found.findings}
-    return {**words, "summary": found.summary.records()}
+    words = {"texts": found.texts, "rankings": found.rankings, "ranks": found.ranks, "left_out": found.left_out}
+    return {**words, "findings": found.findings, "summary": found.summary.records()}
 
 
 def _trained(found: "Trained") -> Sheet:

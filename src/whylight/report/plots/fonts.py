@@ -10,19 +10,17 @@ from functools import cache
 import matplotlib as mpl
 from matplotlib.font_manager import FontEntry, FontProperties, findfont, fontManager, get_font
 from matplotlib.ft2font import FaceFlags
-from rich.cells import cell_len, set_cell_size
 
-from whylight.core.printable import one_line
 from whylight.report.plots.subject import WIDEST
+from whylight.report.shortening import shortened
 
 USUAL = "DejaVu Sans"
 """What comes with matplotlib."""
 
 
 def short_label(text: str, *, widest: int = WIDEST) -> str:
-    """Return a text on one line, cut short where it is wider, in columns of a terminal."""
-    line = one_line(text)
-    return line if cell_len(line) <= widest else f"{set_cell_size(line, widest - 1).rstrip()}\u2026"
+    """Return a text on one line, without its middle where it is wider, in columns of a terminal."""
+    return shortened(text, widest)
 
 
 def families(texts: Iterable[str]) -> list[str]:

@@ -25,6 +25,7 @@ from whylight.report.plots.canvas import (
     figure_of,
     laid_out,
 )
+from whylight.report.shortening import without_middle
 
 MARGIN, TITLE, LEGEND = 8.0, 21.0, 28.0
 """Points around everything, of the title above, and of the legend below."""
@@ -80,12 +81,15 @@ def fitted_lines(parts: Sequence[str], room: float) -> list[str]:
 
 
 def fitted_title(name: str, rest: str, room: float) -> str:
-    """Return a title of a name and what stands around it (`{}`), the name cut so that it fits into so many points."""
+    """Return a title of a name and what stands around it (`{}`), the name without its middle if it is too long."""
     letters, line = Letters(LARGE * BOLD), one_line(name)
-    if letters(rest.format(line)) <= room:
+
+    def wide(kept: int) -> float:
+        return letters(rest.format(without_middle(line, kept)))
+
+    if wide(len(line)) <= room:
         return rest.format(line)
-    fits = fitting(line, room - letters(rest.format("\u2026")), letters)
-    return rest.format(f"{line[: max(1, fits)].rstrip()}\u2026")
+    return rest.format(without_middle(line, max(1, bisect_right(range(len(line)), room, key=wide) - 1)))
 
 
 def answer_title(explanation: Explanation, target: Target, room: float) -> str:

@@ -12,6 +12,7 @@ from whylight.report.plots.layered import draw_layers
 from whylight.report.plots.pictures import are_pictures, draw_pictures
 from whylight.report.plots.words import draw_summary
 from whylight.report.stacks import stacks
+from whylight.report.word_sums import methods_of
 
 
 def draw_several(explanations: Sequence[Explanation]) -> Figure:
@@ -23,7 +24,7 @@ def draw_several(explanations: Sequence[Explanation]) -> Figure:
     if len(explanations) == 1:
         return draw_bars(explanations[0])
     inputs = {(one.example, one.places) for one in explanations}
-    methods = {one.provenance.method for one in explanations}
+    methods = methods_of(explanations)
     if len(inputs) > 1 and len(methods) == 1:
         return draw_summary(explanations)
     if len(inputs) != 1:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from whylight.core.arrays import Floats
 from whylight.core.errors import InputError
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
+from whylight.core.printable import one_line
 from whylight.core.text import Text
 from whylight.report.numbers import shown_score
 from whylight.report.renderers import renderer_of
@@ -33,9 +34,14 @@ def one_explanation(given: object, *, several: str) -> Explanation:
     """
     if isinstance(given, Explanation):
         return given
-    if isinstance(given, Sequence) and given and all(isinstance(one, Explanation) for one in given):
+    if is_list_of_explanations(given):
         raise InputError(f"this picture is of one explanation, not of a list; take one of it, e.g. [0]; {several}.")
     raise InputError(f"this picture is of an explanation, not of {type(given).__name__}; wl.explain makes one.")
+
+
+def is_list_of_explanations(given: object) -> TypeGuard[Sequence[Explanation]]:
+    """Say whether it is a list of explanations, with one at least."""
+    return isinstance(given, Sequence) and bool(given) and all(isinstance(one, Explanation) for one in given)
 
 
 def evaluated(given: object) -> Evaluation:
@@ -72,7 +78,10 @@ def common_target(explanations: Sequence[Explanation], target: str | int | None)
         return shared[0]
     if not shared:
         raise InputError("these explanations are of different labels; compare those of one label.")
-    return explanations[0].the_target(None)
+    raise InputError(
+        f"this picture is of one label, and these explanations are of {len(shared):,}; say which, e.g. with wl.plot: "
+        f"target='{one_line(shared[0].label)}'."
+    )
 
 
 def alt_text_of(figure: object) -> str:

@@ -146,4 +146,4 @@ def _said_word(word: WordSum, signed: bool) -> str:  # noqa: FBT001  one word, a
     mean, spread = (
         shown_score(value, peak=peak, signed=sign) for value, sign in ((word.mean, signed), (word.spread, False))
     )
-    return f"{word.word} {mean}, standard deviation {spread}, {word.count:,} times"
+    return f"{word.word} {mean}, standard deviation {spread}, {count_of(word.count, 'time')}"
