@@ -158,7 +158,7 @@ def test_without_a_masked_model_or_weights_or_labels_it_says_so() -> None:
     unlabelled = labelled(*(record.example.key for record in texts(3)), label=None)
     reasons = {one.name: one.reason for one in audited(unlabelled).left_out}
     assert set(reasons) == {"returns", "all_words", "randomised", "damage"}
-    assert reasons["returns"] == "it needs a masked language model: --set infill.model=FOLDER"
+    assert reasons["returns"].startswith("none of the removers infills; name it (--remover infill), or a masked")
     assert "no weights" in reasons["randomised"]
     assert reasons["damage"] == "accuracy needs gold labels, and 'hand' (test) lacks some"
     with pytest.raises(InputError, match="accuracy needs gold labels"):

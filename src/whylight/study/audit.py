@@ -251,7 +251,10 @@ def _infilled(run: Callable[[Subject], FigureTable]) -> Callable[[Subject], Figu
 
     def checked(subject: Subject) -> FigureTable:
         if INFILL not in subject.removals:
-            raise IncompatibleError("it needs a masked language model: --set infill.model=FOLDER.")
+            raise IncompatibleError(
+                "none of the removers infills; name it (--remover infill), or a masked language model for it (--set "
+                "infill.model=FOLDER)."
+            )
         return run(subject)
 
     return checked
