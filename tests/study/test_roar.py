@@ -273,3 +273,12 @@ def test_what_cannot_be_done_is_refused_before_the_work(
     assert trainings.calls == []
     assert not (tmp_path / "out").exists()
     assert run(own).rows  # with an encoder of its own, it is fine
+
+
+def test_folders_of_methods_with_long_settings_have_short_names(tmp_path: Path) -> None:
+    folders = {
+        retraining.Cell(f"lime[remover=infill[model={'x' * 300}{end}]]", 0.1, 0).folder(tmp_path) for end in "ab"
+    }
+    assert len(folders) == 2
+    for folder in folders:
+        folder.mkdir(parents=True)

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import blake2b
 from itertools import product, takewhile
 from pathlib import Path
 from urllib.parse import quote
@@ -30,6 +31,9 @@ from whylight.training.result import read_receipt
 from whylight.training.train import identity_of, train
 from whylight.views.batch import Removal
 
+LONGEST = 150
+"""Characters of a method's name in that of a folder."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -40,8 +44,11 @@ class Cell:
     seed: int
 
     def folder(self, out: Path) -> Path:
-        """Return where it is trained; a method may carry settings in its name, and these any character."""
-        return out / "trained" / f"{quote(self.method, safe='[]=,@')}-{self.share!r}-seed-{self.seed}"
+        """Return where it is trained; a method may carry settings in its name, and these any character, and many."""
+        name = quote(self.method, safe="[]=,@")
+        if len(name) > LONGEST:  # of which a folder's name may have 255
+            name = f"{name[:LONGEST]}-{blake2b(name.encode(), digest_size=8).hexdigest()}"
+        return out / "trained" / f"{name}-{self.share!r}-seed-{self.seed}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
