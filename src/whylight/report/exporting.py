@@ -3,8 +3,8 @@
     jsonl        one explanation per line: text, label, and `[{part, start, end, text, score}]`
     parquet      the same as one table, with lists `parts`, `starts`, `ends`, `scores`
     datasets     the same as a data set of Hugging Face (`datasets.load_from_disk`)
-    brat, conll, labelstudio        evidence (`core/evidence.py`) of one method, as `report/marked.py` writes it; a method
-                                    without a sign says what mattered, and is called so
+    brat, conll, labelstudio        evidence (`core/evidence.py`) of one method, as `report/marked.py` writes it; of one
+                                    without a sign it is what mattered, and said to be that
 
 Offsets are characters of Python, where the other tool does not count otherwise.
 
