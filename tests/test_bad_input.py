@@ -139,6 +139,17 @@ def test_texts_in_a_list_are_no_data_set() -> None:
         wl.compare(explain(clf, "a film", method="occlusion"), "lime")  # type: ignore[arg-type]
 
 
+def test_one_name_needs_no_list() -> None:
+    clf, data = quick.classifier("bert"), wl.dataset("planted:", split="dev", size=2).without_labels()
+    found = wl.evaluate(clf, data, methods="ixg", metrics="comprehensiveness", metric_removers="delete", progress=False)
+    assert {row["method"] for row in found.scores} == {"input_x_gradient", "random"}
+    assert {(row["metric"], row["remover"]) for row in found.scores} == {("comprehensiveness", "delete")}
+    assert {line.method for line in wl.sanity_check(clf, data, methods="ixg", levels="head", progress=False).lines} == {
+        "input_x_gradient",
+        "random",
+    }
+
+
 def test_a_data_set_is_explained_and_a_table_of_pandas_is_not_its_header() -> None:
     clf, data = quick.classifier("bert"), wl.dataset("planted:", split="dev", size=2)
     found = wl.explain(clf, data, method="ixg")
