@@ -139,6 +139,32 @@ def test_texts_in_a_list_are_no_data_set() -> None:
         wl.compare(explain(clf, "a film", method="occlusion"), "lime")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("bad", ["", " ", "\ud800", float("nan"), ("good", "")])
+def test_a_list_with_a_bad_input_is_refused_before_the_work_with_its_number(bad: Any) -> None:
+    seen: list[str] = []
+
+    def answers(texts: list[str]) -> list[list[float]]:
+        seen.extend(texts)
+        return [[0.5, 0.5]] * len(texts)
+
+    clf = wl.load(answers, labels=["a", "b"])
+    seen.clear()
+    with pytest.raises(InputError, match=r"\(number 3 of 3 inputs\)\.$"):
+        wl.explain(clf, ["a film", "a plot", bad], method="occlusion")
+    assert not seen
+
+
+def test_one_name_needs_no_list() -> None:
+    clf, data = quick.classifier("bert"), wl.dataset("planted:", split="dev", size=2).without_labels()
+    found = wl.evaluate(clf, data, methods="ixg", metrics="comprehensiveness", metric_removers="delete", progress=False)
+    assert {row["method"] for row in found.scores} == {"input_x_gradient", "random"}
+    assert {(row["metric"], row["remover"]) for row in found.scores} == {("comprehensiveness", "delete")}
+    assert {line.method for line in wl.sanity_check(clf, data, methods="ixg", levels="head", progress=False).lines} == {
+        "input_x_gradient",
+        "random",
+    }
+
+
 def test_a_data_set_is_explained_and_a_table_of_pandas_is_not_its_header() -> None:
     clf, data = quick.classifier("bert"), wl.dataset("planted:", split="dev", size=2)
     found = wl.explain(clf, data, method="ixg")

@@ -21,6 +21,7 @@ from whylight.core.explanation import Explanation, Explanations
 from whylight.core.registry import load_plugins
 from whylight.report.sheets import MOST_LINES
 from whylight.run.summary import Cell, Line, Summary
+from whylight.study.recommend import Recommendation
 
 THINGS = everything()
 NAMES = sorted(THINGS)
@@ -200,6 +201,19 @@ def test_methods_with_the_same_figures_have_the_same_rank_in_a_frame_and_in_json
     assert list(found.to_frame()["rank"]) == [1, 1]
     found.save(tmp_path / "x.json")
     assert json.loads((tmp_path / "x.json").read_text())["ranks"] == found.ranks
+
+
+def test_what_to_do_comes_first_in_a_repr() -> None:
+    lines = tuple(Line(f"method {n}", {"iou": Cell(0.5, 0.4, 0.6, 9)}, 0.1, 3, 1) for n in range(50))
+    ranks = {"mask": {line.method: place for place, line in enumerate(lines, start=1)}}
+    rankings = {remover: list(own) for remover, own in ranks.items()}
+    table = Summary(("iou",), {"iou": True}, lines)
+    found = Recommendation(12, table, rankings, (), ("one is first.", "use one, because of all that."), ranks)
+    shown = repr(found).splitlines()
+    assert shown[1:3] == ["- one is first.", "- use one, because of all that."]
+    assert re.search(r"\d+ more lines", shown[-1])
+    audit = repr(everything()["Audit"])
+    assert audit.index("recommendation: cannot tell") < audit.index("agreement (12 texts)")
 
 
 def test_a_saved_data_set_is_read_back_as_it_was(tmp_path: Path) -> None:

@@ -203,6 +203,10 @@ def explain(  # noqa: PLR0913  one parameter an option
     except Interrupted as stopped:  # what was found is shown, and the exit code is that of an interrupt
         _show(stopped.found, form, out, evidence=evidence)
         raise
+    except KeyboardInterrupt:
+        if file is None:
+            raise
+        raise KeyboardInterrupt("nothing was kept: `whylight run --out FOLDER` keeps texts as they are done") from None
     _show(explanations, form, out, evidence=evidence)
 
 

@@ -14,7 +14,7 @@ from whylight.explaining.bar import progress_bar
 from whylight.explaining.case import Case, open_case
 from whylight.explaining.compatible import require
 from whylight.explaining.defaults import default_methods
-from whylight.explaining.given import Given, as_example, given_inputs
+from whylight.explaining.given import Given, as_examples, given_inputs
 from whylight.explaining.options import Options, removal_of, with_remover_settings
 from whylight.explaining.receipts import explain_cases
 from whylight.explaining.removing import score_for
@@ -168,7 +168,7 @@ def explain_all(  # noqa: PLR0913  every argument but two is named
     for each in asked:
         score_for(each.spec, classifier, options.score, removal_of(classifier, options.under(each.remover)))
     signs = SignSource(classifier, options, evidence_sign)
-    examples = [as_example(one) for one in inputs]
+    examples = as_examples(inputs)
     jobs = _jobs([one.size for one in examples], chosen)
     plan = [(job.variant.name, sum(examples[number].size for number in job.numbers)) for job in jobs]
     cases: dict[int, Case] = {}

@@ -7,6 +7,7 @@ from whylight.core.errors import InputError
 from whylight.core.inputs import Input
 from whylight.core.text import Text
 from whylight.data.dataset import Record
+from whylight.models.tokenised import check_text
 
 Given = str | tuple[str, str] | Input | Record
 """What a user may pass for one input."""
@@ -23,6 +24,22 @@ def as_example(value: object) -> Input:
     if isinstance(value, tuple) and len(value) == 2 and all(isinstance(one, str) for one in value):  # noqa: PLR2004
         return Text(*value)
     raise InputError(f"an input is a text or a pair of two texts, not {type(value).__name__}.")
+
+
+def as_examples(inputs: Iterable[object]) -> list[Input]:
+    """Turn inputs into examples, all of which can be read: the last is not found to be empty after the others' work."""
+    several, found = list(inputs), list[Input]()
+    for number, one in enumerate(several, start=1):
+        try:
+            found.append(as_example(one))
+            if isinstance(found[-1], Text):
+                check_text(found[-1])
+        except InputError as error:
+            if len(several) == 1:
+                raise
+            said = str(error).rstrip(".")
+            raise InputError(f"{said} (number {number:,} of {len(several):,} inputs).") from None
+    return found
 
 
 def given_inputs(inputs: object) -> tuple[Iterable[Given], bool]:

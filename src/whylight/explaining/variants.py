@@ -39,7 +39,12 @@ class Asked:
 
 def asked_methods(names: Iterable[str]) -> list[Asked]:
     """Return the methods of some names, `lime`, `lime[samples=200,seed=1]` or an alias (`ig`), each method once."""
-    return list({one.name: one for one in (asked_plugin(name, METHODS) for name in names)}.values())
+    return list({one.name: one for one in (asked_plugin(name, METHODS) for name in each_name(names))}.values())
+
+
+def each_name(names: str | Iterable[str]) -> list[str]:
+    """Return the names that a user gives; one alone needs no list, and is not its letters."""
+    return [names] if isinstance(names, str) else list(names)
 
 
 def table_name(name: str) -> str:

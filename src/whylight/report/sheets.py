@@ -5,7 +5,7 @@ table that is wider than a terminal is laid out by `report/layout.py`.
 """
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from typing import cast
 
@@ -104,8 +104,14 @@ def print_sheet(sheet: Sheet, console: Console | None = None) -> None:
         shown.print(note, style="dim")
 
 
-def sheet_text(sheet: Sheet) -> str:
-    """Return the first lines of a sheet, as `repr` shows it."""
+def sheet_text(sheet: Sheet, *, last: int = 0) -> str:
+    """Return the first lines of a sheet, as `repr` shows it.
+
+    Args:
+        sheet: The sheet.
+        last: How many of its last blocks come first: what a sheet ends in, for who reads on, is what the rest leads to.
+    """
+    sheet = replace(sheet, blocks=(*sheet.blocks[-last:], *sheet.blocks[:-last])) if last else sheet
     console = plain_console()
     console.print(sheet.title)
     _print_blocks(sheet, console)

@@ -18,6 +18,7 @@ from whylight.core.limits import limited
 from whylight.data.dataset import Dataset, named, require_dataset
 from whylight.explaining.bar import progress_bar
 from whylight.explaining.options import Options
+from whylight.explaining.variants import each_name
 from whylight.run.bench import gold_index
 from whylight.run.book import Book, opened
 from whylight.run.control import Control
@@ -52,10 +53,10 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
     classifier: Classifier,
     data: Dataset,
     *,
-    methods: Sequence[str],
-    metrics: Sequence[str] | None = None,
+    methods: str | Sequence[str],
+    metrics: str | Sequence[str] | None = None,
     remover: str | None = None,
-    metric_removers: Sequence[str] | None = None,
+    metric_removers: str | Sequence[str] | None = None,
     options: Options | None = None,
     tune: Dataset | None = None,
     zero_non_alphanumeric: bool = False,
@@ -107,10 +108,10 @@ def evaluate(  # noqa: PLR0913  the public call: every argument but two is optio
     require_classifier(classifier)
     require_dataset(data)
     question = Question(
-        methods=methods,
-        metrics=metrics,
+        methods=each_name(methods),
+        metrics=None if metrics is None else each_name(metrics),
         remover=remover,
-        metric_removers=metric_removers,
+        metric_removers=None if metric_removers is None else each_name(metric_removers),
         options=options or Options(),
         tune=tune,
         zero_non_alphanumeric=zero_non_alphanumeric,

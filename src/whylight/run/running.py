@@ -21,6 +21,7 @@ from whylight.engines.engine import Engine
 from whylight.engines.here import Here
 from whylight.engines.where import Where
 from whylight.explaining.options import Options
+from whylight.explaining.variants import each_name
 from whylight.run.driving import Count, Driver
 from whylight.run.evaluate import Question, identity_of, plan_of
 from whylight.run.growing import check_same, continued
@@ -71,9 +72,9 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
     model: Any,  # noqa: ANN401  whatever `wl.load` takes, or what it returned
     data: str | Path | Dataset | Stream,
     *,
-    methods: Sequence[str],
+    methods: str | Sequence[str],
     out: Path | str,
-    metrics: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
     remover: str | None = None,
     options: Options | None = None,
     settings: Mapping[str, object] | None = None,
@@ -117,8 +118,8 @@ def run_corpus(  # noqa: PLR0913  the public call: every argument but two is opt
         0
     """
     question = Question(
-        methods=methods,
-        metrics=list(metrics),
+        methods=each_name(methods),
+        metrics=each_name(metrics),
         remover=remover,
         options=options or Options(),
         settings=settings or {},

@@ -20,7 +20,7 @@ from whylight.core.limits import Clock, limited
 from whylight.data.dataset import Dataset, require_dataset
 from whylight.explaining.compatible import compatible, require
 from whylight.explaining.removing import remover_settings
-from whylight.explaining.variants import Variant, asked_methods, variants
+from whylight.explaining.variants import Variant, asked_methods, each_name, variants
 from whylight.models.bundled_start import is_bundled
 from whylight.store.tables import RANDOM, Row
 from whylight.study.attribution_size import attribution_size
@@ -110,7 +110,7 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
     *,
     budget: float = 120.0,
     analyses: Sequence[str] | None = None,
-    methods: Sequence[str] | None = None,
+    methods: str | Sequence[str] | None = None,
     removers: Sequence[str] | None = None,
     sample: int = 100,
     seed: int = 0,
@@ -197,13 +197,15 @@ def _removers(classifier: Classifier, asked: Sequence[str] | None, settings: Map
     return names
 
 
-def _methods(classifier: Classifier, asked: Sequence[str] | None, settings: Mapping[str, object]) -> list[Variant]:
+def _methods(
+    classifier: Classifier, asked: str | Sequence[str] | None, settings: Mapping[str, object]
+) -> list[Variant]:
     """Return the methods to rank besides occlusion."""
     if asked is None:
         works = compatible(classifier)
         named = [one for one in asked_methods(METHODS_TRIED) if works[one.spec.name] is None]
     else:
-        named = asked_methods(name for name in asked if name not in (OCCLUSION, RANDOM))
+        named = asked_methods(name for name in each_name(asked) if name not in (OCCLUSION, RANDOM))
         for one in named:
             require(one.spec, classifier)
             if one.remover is not None:

@@ -36,7 +36,7 @@ from whylight.data.stream import stream
 from whylight.engines.where import Where, elsewhere
 from whylight.explaining.options import Options
 from whylight.explaining.removing import default_remover, remover_settings
-from whylight.explaining.variants import asked_methods, plugin_name
+from whylight.explaining.variants import asked_methods, each_name, plugin_name
 from whylight.metrics._curves import check_share
 from whylight.models.contents import weights_contents
 from whylight.models.folder import quoted
@@ -71,7 +71,7 @@ def roar(  # noqa: PLR0913  the public call: every argument but six is optional
     dev: Dataset,
     *,
     encoder: str | Path,
-    methods: Sequence[str],
+    methods: str | Sequence[str],
     out: Path | str,
     remover: str = "delete",
     shares: Sequence[float] = SHARES,
@@ -125,7 +125,7 @@ def roar(  # noqa: PLR0913  the public call: every argument but six is optional
     _check_where(where, classifier, budget=budget, max_memory=max_memory)
     opening = None if isinstance(classifier, Classifier) else partial(load_model, classifier, **(load or {}))
     known: Classifier = classifier if opening is None else opening()
-    asked, given = options or Options(), dict(settings or {})
+    asked, given, methods = options or Options(), dict(settings or {}), each_name(methods)
     recipe = _recipe(numbers)
     _check_asked(asked, shares=shares, seeds=seeds)
     check_data(data, dev, recipe)

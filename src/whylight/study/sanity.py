@@ -40,7 +40,7 @@ from whylight.explaining.compatible import require
 from whylight.explaining.options import Options, choice, removal_of, with_remover_settings
 from whylight.explaining.receipts import explain_case
 from whylight.explaining.removing import check_score
-from whylight.explaining.variants import Asked, Variant, asked_methods, variants
+from whylight.explaining.variants import Asked, Variant, asked_methods, each_name, variants
 from whylight.models.randomise import CascadeLevel, Initialiser, check_seed, levels_of, randomise
 from whylight.run.summary import Cell, interval
 from whylight.store.tables import RANDOM, Row
@@ -146,7 +146,7 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
     classifier: Classifier,
     data: Dataset,
     *,
-    methods: Sequence[str],
+    methods: str | Sequence[str],
     levels: str | int = "all",
     draws: int = 3,
     seed: int = 0,
@@ -191,7 +191,7 @@ def sanity_check(  # noqa: PLR0913  the public call: every argument but three is
     _check_published(classifier, cascade, initialiser, explained)
     if draws < 1:
         raise SettingError(f"the setting 'draws' must be at least 1, not {draws}.")
-    question = _sanity_question(classifier, methods, options or Options(), settings or {})
+    question = _sanity_question(classifier, each_name(methods), options or Options(), settings or {})
     if not len(data):
         raise InputError(f"'{data.name}' ({data.split}) has nothing to explain.")
     found: list[SanityLevel] = []

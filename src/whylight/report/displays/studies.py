@@ -1,12 +1,13 @@
 """What studies and trainings give: sanity checks, recommendations, audits, retraining, and trained models."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from whylight.core.showing import register_display
 from whylight.report.audit_page import audit_page
 from whylight.report.saving import sheet_display
-from whylight.report.sheets import FactList, Sheet, count_of
+from whylight.report.sheets import FactList, Sheet, count_of, sheet_text
 from whylight.report.study_sheets import (
     ROAR,
     audit_sheet,
@@ -78,16 +79,22 @@ def _trained(found: "Trained") -> Sheet:
 register_display("SanitySummary", sheet_display("a sanity check", _sanity, records=lambda found: found.records()))
 register_display(
     "Recommendation",
-    sheet_display("a recommendation", _recommendation, records=recommendation_records, plain=_recommendation_json),
+    replace(
+        sheet_display("a recommendation", _recommendation, records=recommendation_records, plain=_recommendation_json),
+        text=lambda found: sheet_text(_recommendation(found), last=len(found.findings)),
+    ),
 )
 register_display(
     "Audit",
-    sheet_display(
-        "an audit",
-        audit_sheet,
-        records=lambda found: found.records(),
-        page=lambda found: audit_page(found, command=audit_call(found)),
-        plain=lambda found: found.to_dict(),
+    replace(
+        sheet_display(
+            "an audit",
+            audit_sheet,
+            records=lambda found: found.records(),
+            page=lambda found: audit_page(found, command=audit_call(found)),
+            plain=lambda found: found.to_dict(),
+        ),
+        text=lambda found: sheet_text(audit_sheet(found), last=1 + len(found.recommendation.sentences)),
     ),
 )
 register_display(
