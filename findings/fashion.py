@@ -26,7 +26,7 @@ from transformers import ViTConfig, ViTForImageClassification
 import whylight as wl
 from whylight.data.dataset import Dataset, Record
 
-DATA = Path("/usr/share/datasets/fashion-mnist")
+DATA, PACKAGE = Path("/usr/share/datasets/fashion-mnist"), "dataset-fashion-mnist"
 NAMES = ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
 MARC = "marc[preset=vit]"
 METHODS = (
@@ -73,6 +73,8 @@ def main() -> None:
 
 def read(split: str) -> tuple[Bytes, Bytes]:
     """Read pictures `[n, 28, 28]` and their labels."""
+    if not DATA.is_dir():
+        raise SystemExit(f"there is no folder {DATA}; it comes with Debian's package: apt-get install {PACKAGE}")
     pictures = gzip.decompress((DATA / f"{split}-images-idx3-ubyte.gz").read_bytes())
     labels = gzip.decompress((DATA / f"{split}-labels-idx1-ubyte.gz").read_bytes())
     return np.frombuffer(pictures, np.uint8, offset=16).reshape(-1, 28, 28), np.frombuffer(labels, np.uint8, offset=8)

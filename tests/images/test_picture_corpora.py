@@ -27,6 +27,19 @@ def test_masks_are_marks_of_the_label(tmp_path: Path) -> None:
     np.testing.assert_array_equal(record.example.marked(record.rationales["cat"].places), mask / 255)  # type: ignore[attr-defined]
 
 
+def test_masks_may_be_called_as_their_pictures(tmp_path: Path) -> None:
+    mask = np.zeros((4, 5))
+    mask[1, 2:4] = 255
+    saved(tmp_path / "a.png", np.full((4, 5, 3), 9))
+    saved(tmp_path / "masks" / "a.png", mask)
+    (tmp_path / "labels.csv").write_text("file,label,mask\na.png,cat,a.png\n", encoding="utf-8")
+    (record,) = wl.dataset(f"images:{tmp_path}")
+    assert record.rationales["cat"].places == (Box(1, 2, 2, 4),)
+    (tmp_path / "masks" / "a.png").unlink()
+    with pytest.raises(InputError, match=r"names 'a.png' as its own mask"):
+        wl.dataset(f"images:{tmp_path}")
+
+
 def test_masks_of_any_form_mark_what_is_not_black(tmp_path: Path) -> None:
     saved(tmp_path / "a.png", np.full((4, 5, 3), 9))
     mask = np.zeros((4, 5), dtype=np.uint8)

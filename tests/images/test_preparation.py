@@ -9,7 +9,7 @@ from PIL import Image as Pillow
 from torch import Tensor
 
 from images.pictures import DEVIATION, MEAN, SIDE, normalise, picture, prepare
-from whylight.core.errors import ModelError
+from whylight.core.errors import InputError, ModelError
 from whylight.core.image import Box, Division, Image, runs_of
 from whylight.models.preparation import Preparation
 
@@ -128,3 +128,9 @@ def test_turned_pictures_and_crops_at_random_are_refused() -> None:
     draw = np.random.default_rng(0)
     with pytest.raises(ModelError, match="something else of the same picture each time"):
         _ = Preparation(lambda one: prepare(one).roll(int(draw.integers(9)), -1)).colours
+
+
+def test_a_picture_that_was_cut_for_another_model_is_refused() -> None:
+    seen = Preparation(prepare).seen(picture(80, 120))
+    with pytest.raises(InputError, match="this one reads 96 x 96 pixels of it: give it the picture itself"):
+        Preparation(on_a_square).seen(seen)

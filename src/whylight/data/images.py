@@ -2,8 +2,8 @@
 
 Layout, one of these:
 
-- a folder with `labels.csv` (columns `file` and `label`, and perhaps `mask`), which names files in the folder or in its
-  folder `images`; masks lie in the folder, or in its folder `masks`, and are as large as their pictures;
+- a folder with `labels.csv` (columns `file` and `label`, and perhaps `mask`), which names files in its folder `images`
+  or in the folder itself; masks lie in its folder `masks`, or in the folder itself, and are as large as their pictures;
 - a folder with one folder of pictures per label, as ImageNet has.
 
 What is not black in a mask is marked for the label of its picture. There is one split, `test`, unless the folder holds
@@ -63,9 +63,14 @@ def _record(folder: Path, row: dict[str, str]) -> Record:
     name, label, mask = row.get("file", ""), row.get("label", ""), row.get("mask", "")
     if not name or not label:
         raise Flaw("names no file, or no label")
-    picture = image(found_in(folder, name, "images"), name=name)
-    gold = {} if not mask else rationale_of(label, marked_in(found_in(folder, mask, "masks"), picture))
-    return Record(name, picture, (label,), gold)
+    file = found_in(folder, name, "images")
+    picture = image(file, name=name)
+    if not mask:
+        return Record(name, picture, (label,))
+    drawn = found_in(folder, mask, "masks")
+    if drawn == file:
+        raise Flaw(f"names '{quotable(name)}' as its own mask")
+    return Record(name, picture, (label,), rationale_of(label, marked_in(drawn, picture)))
 
 
 def _by_folders(folder: Path, reading: Reading) -> Iterator[Record]:
@@ -83,8 +88,8 @@ def _by_folders(folder: Path, reading: Reading) -> Iterator[Record]:
 
 
 def found_in(folder: Path, name: str, below: str) -> Path:
-    """Return the file that a line names: of the folder, or of one below it."""
-    found = _reading.inside(folder, name) or _reading.inside(folder, f"{below}/{name}")
+    """Return the file that a line names: of the folder below, since masks may be called as pictures, or of this."""
+    found = _reading.inside(folder, f"{below}/{name}") or _reading.inside(folder, name)
     if found is None:
         raise Flaw(f"names '{quotable(name)}', which is not there")
     return found

@@ -17,9 +17,10 @@ module gives out; here it is added to word embeddings, so that the model adds po
 spread: 0.06 of it, about what 0.03 is of that. Words are flipped whole, and have one w and one sigma over all pieces.
 Numbers that are not given are those of a preset: `text`, or of pictures `cnn` and `vit` (in print the signs of
 equation 9 are turned round; they are those of equation 8). `auto` takes `text` for texts and `cnn` for pictures. The
-loss of a picture is averaged over several backgrounds (`cnn`: white, black and mean; `vit`: blur), and the authors
-score `cnn` by `log_mixture`. Pixels pull at each other within 20 pixels; the published code repeats those of the
-border beyond it. Regions of any shape have no neighbours: `neighbours` is 0 there.
+loss of a picture is averaged over several backgrounds (`cnn`: white, black and mean; `vit`: blur, by 10 pixels where
+theirs is by 20 in pictures of 384), and the authors score `cnn` by `log_mixture`. Pixels pull at each other within 20
+pixels; the published code repeats those of the border beyond it. Regions of any shape have no neighbours: `neighbours`
+is 0 there.
 
 Each window of a long text has an objective of its own; windows and texts are optimised in common batches, which those
 that have settled leave. A mask settles when its mean hardly moves between two checks, by the published rule.

@@ -29,6 +29,7 @@ from whylight.models.contents import weights_contents
 from whylight.models.divisions import division_of, grid_of_patches
 from whylight.models.excitation import excitation
 from whylight.models.frozen import frozen
+from whylight.models.image_reading import logits_of, picture_of, window_of
 from whylight.models.image_tracing import image_trace
 from whylight.models.leaves import leaf_biases
 from whylight.models.outcomes import outcomes_of
@@ -123,7 +124,7 @@ class ImageClassifier:
         own = game_of(self, encoded, request)
         if encoded.unit != "pixel":
             return own
-        seen = _picture(encoded)
+        seen = picture_of(encoded)
         cut = replace(seen, division=grid_of_patches(seen))
         return GroupedGame(
             own,
@@ -139,7 +140,7 @@ class ImageClassifier:
 
     def gradient_view(self, encoded: Encoded, request: Request) -> GradientView:
         """Look at a picture as a function of its colours."""
-        window = _window(encoded)
+        window = window_of(encoded)
         height, width, _ = window.frame.shape
         device = self.device
         inputs = torch.as_tensor(window.frame, device=device).reshape(-1, CHANNELS)
@@ -174,7 +175,7 @@ class ImageClassifier:
 
     def trace_view(self, encoded: Encoded, request: Request) -> TraceView:
         """Look at the attention between patches of a picture."""
-        return image_trace(self, _window(encoded), request)
+        return image_trace(self, window_of(encoded), request)
 
     @property
     def n_layers(self) -> int:
@@ -213,7 +214,7 @@ class ImageClassifier:
 
     def activation_view(self, encoded: Encoded, request: Request) -> ActivationView:
         """Look at the maps of a late layer."""
-        window = _window(encoded)
+        window = window_of(encoded)
         inputs = torch.as_tensor(window.frame, device=self.device)[None]
 
         def scores() -> Tensor:
@@ -273,26 +274,3 @@ class ImageClassifier:
         if apart <= SAME * size:
             return ()
         return (f"the picture was rounded to 8 bits: logits differ by up to {apart:.2g} from the model's own",)
-
-
-def logits_of(answer: Any, labels: int, head: str) -> Tensor:  # noqa: ANN401  a tensor, or what Hugging Face returns
-    """Return the logits of what a network returned, or say that it is no classifier."""
-    logits = getattr(answer, "logits", answer)
-    wanted = 1 if head == "binary" else labels
-    if not isinstance(logits, Tensor) or logits.dim() != 2 or logits.shape[1] != wanted:  # noqa: PLR2004
-        shape = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-        raise ModelError(f"the model must return logits [pictures, {wanted}], one column per label, not {shape}.")
-    return logits
-
-
-def _picture(encoded: Encoded) -> Image:
-    if not isinstance(encoded.example, Image):
-        raise TypeError("a classifier of pictures reads pictures")
-    return encoded.example
-
-
-def _window(encoded: Encoded) -> PixelWindow:
-    (window,) = encoded.windows
-    if not isinstance(window, PixelWindow):
-        raise TypeError("a classifier of pictures reads pixels")
-    return window

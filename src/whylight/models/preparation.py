@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from whylight.core.arrays import Bools, Floats
-from whylight.core.errors import ModelError
+from whylight.core.errors import InputError, ModelError
 from whylight.core.image import CHANNELS, Frame, Image, Pixels
 from whylight.models.folder import is_failure, reason
 from whylight.views.pixels import Frames
@@ -64,6 +64,7 @@ class Preparation:
     def __init__(self, prepare: Prepare) -> None:
         self._prepare = prepare
         self._place = lru_cache(maxsize=64)(self._measured_place)
+        self._sides = lru_cache(maxsize=64)(self._measured_sides)
 
     @cached_property
     def colours(self) -> Colours:
@@ -89,7 +90,7 @@ class Preparation:
     def seen(self, picture: Image) -> Image:
         """Return what a model sees of a picture, at its own size; one that was made so before stays as it is."""
         if picture.frame is not None:
-            return picture
+            return self._own(picture, picture.frame)
         numbers = self.numbers(picture.array)
         colours = (numbers.transpose(1, 2, 0) - self.colours.offset) / self.colours.scale
         pixels = np.asarray(np.clip(np.round(colours * WHITE), 0, WHITE), dtype=np.uint8)
@@ -141,6 +142,21 @@ class Preparation:
                     "the preparation of pictures makes something else of the same picture each time (a crop or a turn "
                     "at random?); give the one that is for evaluation."
                 )
+
+    def _own(self, picture: Image, frame: Frame) -> Image:
+        """Return a picture that was cut for a model, if this one reads pictures of its size."""
+        height, width = self._sides(frame.height, frame.width)
+        if (height, width) != (picture.height, picture.width):
+            raise InputError(
+                f"'{picture}' was cut for a model that reads other pictures; this one reads {width} x {height} pixels "
+                "of it: give it the picture itself."
+            )
+        return picture
+
+    def _measured_sides(self, height: int, width: int) -> tuple[int, int]:
+        """Return the height and width of what the preparation makes of pictures of a size."""
+        _, rows, columns = self.numbers(np.zeros((height, width, CHANNELS), dtype=np.uint8)).shape
+        return rows, columns
 
     def _measured_place(self, height: int, width: int) -> Frame:
         """Show pictures whose colours are their places, and see which places are left."""

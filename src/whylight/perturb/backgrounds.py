@@ -20,10 +20,12 @@ from whylight.views.pixels import Frames, PixelBatch, PixelWindow
 
 SPREAD = 0.25
 """Standard deviation of noise; colours go from 0 to 1."""
+RADIUS, WIDEST = 10.0, 1000
+"""Pixels that a picture is blurred by, and that it may be blurred by: a kernel takes memory."""
 
 
 @remover()
-def blur(window: PixelWindow, keep: Bools, *, radius: float = 10.0) -> Variants:
+def blur(window: PixelWindow, keep: Bools, *, radius: float = RADIUS) -> Variants:
     """Show the picture without its details where it was removed."""
     return _over(window, keep, blurred(window.frame, radius))
 
@@ -68,8 +70,8 @@ def backgrounds(window: PixelWindow, keep: Bools, *, over: str = "blur,black,mea
 
 def blurred(frame: Frames, radius: float) -> Frames:
     """Return a picture without details finer than a radius, in pixels."""
-    if radius <= 0:
-        raise SettingError(f"the setting 'radius' must be above 0, not {radius:g}.")
+    if not 0 < radius <= WIDEST:
+        raise SettingError(f"the setting 'radius' must be above 0, and at most {WIDEST:,}, not {radius:g}.")
     from scipy.ndimage import gaussian_filter  # noqa: PLC0415  every text would wait for it
 
     return np.asarray(gaussian_filter(frame, sigma=(radius, radius, 0), mode="nearest"), dtype=np.float32)
@@ -87,7 +89,7 @@ def _over(window: PixelWindow, keep: Bools, background: Frames) -> Variants:
 
 
 PLAIN: Mapping[str, Callable[[PixelWindow], Frames]] = {
-    "blur": lambda window: blurred(window.frame, 10.0),
+    "blur": lambda window: blurred(window.frame, RADIUS),
     "mean": lambda window: window.mean,
     "black": lambda _window: np.zeros(3, dtype=np.float32),
     "white": lambda _window: np.ones(3, dtype=np.float32),
