@@ -5,7 +5,7 @@
 With a window wider than 1 a feature gets the mean drop of the windows that cover it. Windows are stretches of a text,
 and squares of patches of a picture; one begins at every feature, or every `stride` of them, and the last ones end with
 the input.
-Reference: Zeiler and Fergus 2014; Li et al. 2016. Cost: one forward pass per window, and one.
+Reference: Zeiler and Fergus 2014; Li et al. 2016. Cost: one forward pass per feature, and one; or one per wider window.
 The first paper's code takes absolute values; here the sign stays.
 """
 
