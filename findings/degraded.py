@@ -34,7 +34,7 @@ from whylight.views.game import Game
 LEVELS = {"none": 0.0, "a third": 1 / 3, "two thirds": 2 / 3, "all": 1.0}
 EXPLAINERS = [("none", 0), *((level, seed) for level in LEVELS if level != "none" for seed in (0, 1, 2))]
 TEXTS, TRAINING, SHARE, DRAWS = 100, 2000, 0.2, 1000
-BETA = 0.1
+ALPHA, BETA = 1.0, 0.1
 AOPC = ("aopc_comprehensiveness", "aopc_sufficiency")
 NAOPC = ("normalised_aopc_comprehensiveness", "normalised_aopc_sufficiency")
 FIDELITY = ("f_fidelity_plus", "f_fidelity_minus")
@@ -90,7 +90,7 @@ def _on_the_copy(data: Dataset, dev: Dataset) -> Evaluation:
 
 
 def _measured(dev: Dataset, name: str, **asked: Any) -> Evaluation:
-    settings = {f"{metric}.beta": BETA for metric in FIDELITY}
+    settings = {f"{metric}.{name}": value for metric in FIDELITY for name, value in (("alpha", ALPHA), ("beta", BETA))}
     methods, out = [_name(*one) for one in EXPLAINERS], WORK / "degraded" / "runs" / name
     return wl.evaluate(wl.load(), dev.sample(TEXTS, seed=0), methods=methods, settings=settings, out=out, **asked)
 
