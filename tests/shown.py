@@ -30,7 +30,7 @@ from whylight.study.comparing import PairedResult
 from whylight.study.figures import FigureTable
 from whylight.study.recommend import Recommendation
 from whylight.study.retrained import Retrained, Roar
-from whylight.study.sanity import SanityLevel, SanityLine, SanitySummary
+from whylight.study.sanity_lines import SanityLevel, SanityLine, SanitySummary
 from whylight.study.several import summarise_several
 from whylight.training.result import Trained
 

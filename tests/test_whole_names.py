@@ -20,7 +20,7 @@ from whylight.report.study_sheets import DIRECTIONS, roar_sheet, sanity_sheet
 from whylight.run.compare import Comparison
 from whylight.run.summary import Cell, Line, Summary
 from whylight.study.retrained import Retrained, Roar
-from whylight.study.sanity import SanityLevel, SanityLine, SanitySummary
+from whylight.study.sanity_lines import SanityLevel, SanityLine, SanitySummary
 from whylight.training.tune import TriedRecipe, Tuned
 
 SOURCES = Path(whylight.__file__).parent

@@ -19,7 +19,8 @@ from whylight.data.dataset import Dataset, Record
 from whylight.explaining.options import Options
 from whylight.models.randomise import levels_of, randomise
 from whylight.study import sanity as module
-from whylight.study.sanity import MEASURES, SanityLine, SanitySummary, sanity_check
+from whylight.study.sanity import sanity_check
+from whylight.study.sanity_lines import MEASURES, SanityLine, SanitySummary
 
 TEXTS = (
     "the acting was good , but the plot drags !",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whylight.study.figures import FigureTable
     from whylight.study.recommend import Recommendation
     from whylight.study.retrained import Roar, RoarComparison, SeedMean
-    from whylight.study.sanity import SanitySummary
+    from whylight.study.sanity_lines import SanitySummary
 
 RANKED = "Methods are ranked by their mean rank over both metrics; the same figures have the same rank"
 DIRECTIONS = {"sign_change": "↑", "mean_change": "↑", "spearman": "→0"}

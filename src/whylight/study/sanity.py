@@ -20,17 +20,16 @@ Reference: Adebayo et al. 2018; Pham et al. 2022, table A5. Cost: each method on
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal, get_args
 
 import numpy as np
 
-from whylight.core import showing
 from whylight.core.arrays import Floats
 from whylight.core.errors import InputError, SettingError
 from whylight.core.explanation import Explanation
-from whylight.core.inputs import INPUTS, Input, Noun
+from whylight.core.inputs import Input
 from whylight.core.limits import limited
 from whylight.core.registry import METRICS
 from whylight.data.dataset import Dataset, require_dataset
@@ -43,80 +42,12 @@ from whylight.explaining.removing import check_score
 from whylight.explaining.variants import Asked, Variant, asked_methods, each_name, variants
 from whylight.models.randomise import CascadeLevel, Initialiser, check_seed, levels_of, randomise
 from whylight.run.summary import Cell, interval
-from whylight.store.tables import RANDOM, Row
+from whylight.store.tables import RANDOM
+from whylight.study.sanity_lines import MEASURES, SanityLevel, SanityLine, SanitySummary
 from whylight.views.classifier import Classifier, require_classifier
 
 Explained = Literal["untouched", "randomised"]
 """Whose prediction is explained."""
-MEASURES = ("sign_change", "mean_change", "spearman")
-
-
-@dataclass(frozen=True, slots=True)
-class SanityLevel:
-    """One step of the cascade.
-
-    Attributes:
-        name: The lowest part with new weights; all above it have new ones too.
-        flips: Share of texts whose predicted labels are others than those of the untouched model.
-    """
-
-    name: str
-    flips: Cell
-
-
-@dataclass(frozen=True, slots=True)
-class SanityLine:
-    """One method at one level.
-
-    Attributes:
-        method: The method.
-        level: The level.
-        cells: A cell per measure; `sign_change` is missing where scores have no sign.
-        values: By measure: what each text has, in the order of the texts, nan where it has no value, `[texts]`.
-    """
-
-    method: str
-    level: str
-    cells: dict[str, Cell]
-    values: dict[str, Floats] = field(default_factory=dict, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class SanitySummary:
-    """How far explanations change with the weights.
-
-    Attributes:
-        levels: From the head down.
-        lines: All methods at the first level, `random` last, then those at the next.
-        noun: What the inputs are called.
-    """
-
-    levels: tuple[SanityLevel, ...]
-    lines: tuple[SanityLine, ...]
-    noun: Noun = field(default=INPUTS, compare=False)
-
-    __repr__ = showing.as_text
-    _repr_html_ = showing.as_html
-    to_frame = showing.to_frame
-    save = showing.save
-
-    def records(self) -> list[Row]:
-        """Return one flat record for each level, method and measure; where there is no value, numbers are None."""
-        flips = {level.name: level.flips.mean for level in self.levels}
-        return [
-            {
-                "level": line.level,
-                "method": line.method,
-                "metric": name,
-                "mean": None if cell is None else cell.mean,
-                "low": None if cell is None else cell.low,
-                "high": None if cell is None else cell.high,
-                "texts": 0 if cell is None else cell.texts,
-                "flips": flips[line.level],
-            }
-            for line in self.lines
-            for name, cell in ((measure, line.cells.get(measure)) for measure in MEASURES)
-        ]
 
 
 @dataclass(frozen=True, slots=True)

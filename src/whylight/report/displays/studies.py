@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whylight.study.audit import Audit
     from whylight.study.recommend import Recommendation
     from whylight.study.retrained import Roar, RoarComparison
-    from whylight.study.sanity import SanitySummary
+    from whylight.study.sanity_lines import SanitySummary
     from whylight.training.result import Trained
 
 
