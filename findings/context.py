@@ -5,8 +5,8 @@
 
 A prompt has eight passages of ten sentences; each passage is about a person, each sentence tells one thing of them. One
 sentence tells a thing that is told of nobody else: a password. Behind the passages stands the beginning of that
-sentence, so that how it ends stands in one known place; questions, and things that are told of everybody, are more than
-so small a model can answer. Where SmolLM2 goes on rightly, its answer is explained: passages are left out one by one,
+sentence, up to the quotation mark before the password, so that how it ends stands in one known place; questions, things
+that are told of everybody, and passwords without quotation marks are more than so small a model can answer. Where SmolLM2 goes on rightly, its answer is explained: passages are left out one by one,
 sentences are left out one by one (exact leave-one-out), and sentences of the best two passages alone
 (`hierarchical_occlusion`). Everything is kept, prompt by prompt, so that a stopped script goes on.
 """
@@ -35,12 +35,12 @@ from whylight.views.classifier import Classifier, Request
 
 RIGHT, PASSAGES, OPENED, TOP = 20, 8, 2, 3
 REMOVER = "delete"
-PROMPT = wl.Prompt(template="{text}\n\n{pair}", features=("text",), length=6, stop=".", name="beginning")
+PROMPT = wl.Prompt(template="{text}\n\n{pair}", features=("text",), length=6, stop='"', name="beginning")
 NAMES = (
     *("Anna", "Boris", "Clara", "David", "Elena", "Felix", "Greta", "Henry", "Irene", "Jonas", "Karla", "Louis"),
     *("Maria", "Nils", "Olga", "Peter"),
 )
-SENTENCE = "The secret password of {name} is {value}."
+SENTENCE = 'The secret password of {name} is the word "{value}".'
 ENDS = ("tiger", "rocket", "sunflower", "diamond", "pumpkin", "thunder", "castle", "penguin", "volcano", "anchor")
 FACTS: Mapping[str, tuple[str, Sequence[str]]] = {
     "city": (
@@ -110,8 +110,7 @@ def drawn(seed: int) -> Asked:
     passage, sentence = divmod(place, len(FACTS))
     told = SENTENCE.format(name=people[passage], value=answer)
     passages[passage][sentence] = told
-    beginning = told.removesuffix(f" {answer}.")
-    return Asked("\n\n".join(map(" ".join, passages)), beginning, answer, passage, place)
+    return Asked("\n\n".join(map(" ".join, passages)), told[: told.index(answer)], answer, passage, place)
 
 
 @cache
@@ -126,7 +125,7 @@ def looked_at(seed: int) -> dict[str, Any]:
     case = open_case(model(), Text(one.context, one.beginning), unit="sentence", long="refuse")
     written = case.prediction.label
     found: dict[str, Any] = {"seed": seed, "beginning": one.beginning, "answer": one.answer, "written": written}
-    found["right"] = written.casefold().startswith(one.answer.casefold())
+    found["right"] = written.casefold() == one.answer
     if found["right"]:
         found |= _explained(case, one)
     return {**found, "seconds": time.perf_counter() - started}
