@@ -6,9 +6,10 @@
 A prompt has eight passages of ten sentences; each passage is about a person, each sentence tells one thing of them. One
 sentence tells a thing that is told of nobody else: a password. Behind the passages stands the beginning of that
 sentence, up to the quotation mark before the password, so that how it ends stands in one known place; questions, things
-that are told of everybody, and passwords without quotation marks are more than so small a model can answer. Where SmolLM2 goes on rightly, its answer is explained: passages are left out one by one,
-sentences are left out one by one (exact leave-one-out), and sentences of the best two passages alone
-(`hierarchical_occlusion`). Everything is kept, prompt by prompt, so that a stopped script goes on.
+that are told of everybody, and passwords without quotation marks are more than so small a model can answer. Where
+SmolLM2 goes on rightly, its answer is explained: passages are left out one by one, sentences are left out one by one
+(exact leave-one-out), and sentences of the best two passages alone (`hierarchical_occlusion`). Everything is kept,
+prompt by prompt, so that a stopped script goes on.
 """
 
 import json
