@@ -9,6 +9,7 @@ import pytest
 
 import whylight as wl
 from whylight.core.errors import InputError, WhylightError
+from whylight.core.rationale import Rationale
 from whylight.core.text import Span, Text
 from whylight.data.dataset import Dataset, Record
 from whylight.report.exporting import FORMS, export
@@ -93,12 +94,21 @@ def test_conll_has_a_word_per_line_and_marks_evidence(folder: Path, rows: list[A
 
 @pytest.mark.parametrize("form", ["brat", "conll", "labelstudio"])
 def test_a_method_without_a_sign_says_what_mattered(form: str, tmp_path: Path) -> None:
-    data = Dataset("few", "test", (), (Record("t", Text(TEXTS[0]), ()),))
-    wl.run_corpus(wl.load(), data, methods=["attention"], out=tmp_path / "run", progress=False)
-    out = tmp_path / ("brat" if form == "brat" else "out")
-    export(tmp_path / "run", out, form=form)
-    written = (out / "00000000.ann" if form == "brat" else out).read_text(encoding="utf-8")
-    assert "attention (no sign: what mattered, for the label or against it)" in written
+    people = {"positive": Rationale((Span(0, 2, 10),))}
+    data = Dataset("few", "test", ("positive",), (Record("t", Text(TEXTS[0]), ("positive",), people),))
+    asked: dict[str, Any] = {"methods": ["attention", "occlusion"], "metrics": ["auprc"]}
+    wl.run_corpus(wl.load(), data, **asked, out=tmp_path / "run", progress=False)
+    for method, mattered in (("attention", True), ("occlusion", False), ("human", False)):
+        out = tmp_path / f"{form} {method}"
+        export(tmp_path / "run", out, form=form, method=method)
+        written = (out / "00000000.ann" if form == "brat" else out).read_text(encoding="utf-8")
+        assert ("no sign: what mattered, for the label or against it" in written) == mattered
+        names = {
+            "brat": f"by {method}",
+            "conll": f"# method = {method}\n",
+            "labelstudio": f'"model_version": "{method}"',
+        }
+        assert names[form] in written  # a name is what a user looks for, and stays one
 
 
 def test_label_studio_counts_as_javascript_does(folder: Path, tmp_path: Path) -> None:

@@ -55,16 +55,44 @@ def test_a_list_of_labels_is_several_in_a_column_that_is_called_label_and_named(
         ("x.csv", b"text;label\na, film;1\n", "between semicolons, and those of a .csv file between commas"),
         ("x.csv", b"text\tlabel\na film\t1\n", "between tabs, and those of a .csv file between commas"),
         ("x.tsv", b"text,label\na film,1\n", "between commas, and those of a .tsv file between tabs"),
+        (
+            "x.csv",
+            b'\n"text";"label"\r\n"a, film";"1"\r\n',
+            "between semicolons, and those of a .csv file between commas",
+        ),
         ("x.csv", "text,label\na film,1\n".encode("utf-16"), "is not UTF-8; convert it first"),
+        ("x.csv", '"text";"label"\r\n"a film";"1"\r\n'.encode("utf-16"), "is not UTF-8; convert it first"),
+        ("x.csv", '"text","label"\r\n"a film","1"\r\n'.encode("utf-16-le"), "is not UTF-8; convert it first"),
+        ("x.tsv", "text\tlabel\r\na film\t1\r\n".encode("utf-16"), "is not UTF-8; convert it first"),
         ("x.csv", "t\u00e9xt,label\na film,1\n".encode("latin-1"), "is not UTF-8; convert it first"),
     ],
 )
 def test_a_table_of_another_kind_is_said(name: str, content: bytes, says: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
-    for named in ({}, {"text_column": "text;label"}):
+    for named in ({}, {"text_column": "text"}):
         with pytest.raises(InputError, match=says) as caught:
             dataset(tmp_path / name, **named)
         assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("header", ["Review; free text", '"Review; free text"'])
+def test_one_column_may_have_any_name(header: str, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(f"{header}\na film\nanother\n", encoding="utf-8")
+    assert [
+        one.example.text for one in dataset(tmp_path / "x.csv", text_column="Review; free text", unlabelled=True)
+    ] == [
+        "a film",
+        "another",
+    ]
+
+
+def test_a_label_in_brackets_is_no_list(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text('text,label\na,[SPAM]\nb,"[1] good"\n', encoding="utf-8")
+    found = dataset(tmp_path / "x.csv", label_column="label")
+    assert [one.labels for one in found] == [("[SPAM]",), ("[1] good",)]
+    (tmp_path / "y.csv").write_text('text,label\na,"[""x"", ""y"""\n', encoding="utf-8")
+    with pytest.raises(InputError, match="JSON"):
+        dataset(tmp_path / "y.csv", label_column="label")
 
 
 @pytest.mark.parametrize("ending", WRITERS)

@@ -257,6 +257,8 @@ def test_what_cannot_be_asked_is_refused() -> None:
         ({"budget": 0}, "above 0 seconds"),
         ({"budget": float("nan")}, "above 0 seconds"),
         ({"removers": ["delete"]}, "name at least 2 of"),
+        ({"removers": "delete"}, "name at least 2 of"),
+        ({"analyses": "rankign"}, "unknown analysis 'rankign'"),
         ({"removers": ["delete", "maks"]}, "unknown remover .*Did you mean 'mask'"),
         ({"analyses": ["rankign"]}, "unknown analysis 'rankign'.*Did you mean 'ranking'"),
         ({"methods": ["lima"]}, "unknown method 'lima'"),

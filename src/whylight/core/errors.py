@@ -1,6 +1,6 @@
 """Errors that a user can cause and mend; each message is one sentence that says what would work."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -45,15 +45,22 @@ class UnmetError(WhylightError):
     exit_code = 3
 
 
-def unknown(kind: str, name: object, known: Iterable[str]) -> SettingError:
+def unknown(kind: str, name: object, known: Iterable[str], *, most: int | None = None) -> SettingError:
     """Build the one sentence for a name that does not exist: the likely slip first, then all that do.
 
     Args:
         kind: What the name was meant to be, e.g. `"method"`.
         name: What was given.
         known: The names that exist.
+        most: How many of them are listed, where there may be very many.
     """
     names = list(known)
     close = get_close_matches(str(name), names, n=1)
     hint = f" Did you mean '{close[0]}'?" if close else ""
-    return SettingError(f"unknown {kind} '{name}'.{hint} Known: {', '.join(names) or 'none'}.")
+    return SettingError(f"unknown {kind} '{name}'.{hint} Known: {listed(names, most=most) or 'none'}.")
+
+
+def listed(names: Sequence[str], *, most: int | None = None) -> str:
+    """Return names with commas between them, and how many more there are beyond so many."""
+    more = 0 if most is None else max(0, len(names) - most)
+    return ", ".join(names[: len(names) - more]) + (f" and {more:,} more" if more else "")

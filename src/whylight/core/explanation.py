@@ -8,7 +8,7 @@ import numpy as np
 
 from whylight.core import printable, showing
 from whylight.core.arrays import Bools, Floats
-from whylight.core.errors import WhylightError, unknown
+from whylight.core.errors import WhylightError, listed, unknown
 from whylight.core.inputs import Input, Settings, kind_named, named_numbers, numbers_of, own_places, place_of
 from whylight.core.labels import MOST_SHOWN, Target
 from whylight.core.series import Series
@@ -212,10 +212,9 @@ class Explanation:
             return found[0]
         names = [f"{one.label} ({one.index})" if found else one.label for one in self.targets]
         if target is not None and not found:
-            raise unknown("target of this explanation", target, names[:MOST_SHOWN])
-        more = f" and {len(names) - MOST_SHOWN:,} more" if len(names) > MOST_SHOWN else ""
-        listed = printable.one_line(", ".join(names[:MOST_SHOWN]))
-        raise WhylightError(f"say which target you mean{' by its number' if found else ''}: {listed}{more}.")
+            raise unknown("target of this explanation", target, names, most=MOST_SHOWN)
+        every = printable.one_line(listed(names, most=MOST_SHOWN))
+        raise WhylightError(f"say which target you mean{' by its number' if found else ''}: {every}.")
 
     def _as_dict(self, number: int, target: Target) -> dict[str, Any]:
         receipt, answer, gap = self.provenance, self.prediction, self.provenance.completeness_gap

@@ -7,6 +7,7 @@
   is refused: it would be lost in silence. The setting `ignore` lists columns that are meant to be left alone.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -55,8 +56,8 @@ class Named:
         known = list(columns)
         for column in self.roles:
             if column not in known:
-                shown = [quotable(one) for one in known[:_MOST_KNOWN]]
-                raise unknown(f"column of '{quotable(where)}'", quotable(column), shown)
+                names = map(quotable, known)
+                raise unknown(f"column of '{quotable(where)}'", quotable(column), names, most=_MOST_KNOWN)
 
 
 def meant_by(name: str) -> str | None:
@@ -136,11 +137,19 @@ class Columns:
 def _key(column: str, role: str, value: object) -> str:
     """Return what a named column is read as: one label or several, one rationale or one per label."""
     start = value.lstrip()[:1] if isinstance(value, str) else ""
-    if role == "label" and (isinstance(value, list | tuple) or start == "["):
+    if role == "label" and (isinstance(value, list | tuple) or (start == "[" and _is_list(str(value)))):
         return "labels"
     if role == "rationale" and (isinstance(value, Mapping) or start == "{"):
         return "rationales"
     return column if column in _group(role) else role
+
+
+def _is_list(cell: str) -> bool:
+    """Say whether a cell is meant as a list of labels; "[SPAM]" is a label."""
+    try:
+        return isinstance(json.loads(cell), list)
+    except (ValueError, RecursionError):
+        return cell.lstrip("[ ")[:1] == '"'  # a list with a slip, which is refused where it is read
 
 
 def _group(name: str) -> tuple[str, ...]:

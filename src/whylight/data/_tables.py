@@ -82,10 +82,10 @@ def _check_columns(file: Path, names: list[str], named: Named) -> None:
 
 def _table(file: Path, reading: Reading, named: Named, *, delimiter: str) -> Iterator[tuple[int, RawRow]]:
     header: list[str] | None = None
+    _check_first_line(file, reading, named, delimiter)
     for number, cells in delimited_cells(file, reading, delimiter):
         if header is None:
             header = cells
-            _check_header(file, header, delimiter)
             _check_columns(file, header, named)
             continue
         if len(cells) != len(header):
@@ -96,16 +96,25 @@ def _table(file: Path, reading: Reading, named: Named, *, delimiter: str) -> Ite
             yield number, dict(zip(header, cells, strict=True))
 
 
-def _check_header(file: Path, header: list[str], delimiter: str) -> None:
-    """Refuse a header that is of another encoding, or of another kind of table."""
-    if not all(map(is_whole, header)) or any("\0" in name for name in header):
+def _check_first_line(file: Path, reading: Reading, named: Named, delimiter: str) -> None:
+    """Refuse a file of another encoding, or of another kind of table, before it is taken apart as what it is not."""
+    lines = reading.aside(strict=True).raw_lines(file, errors="surrogateescape")
+    line = next((line.strip() for _, line in lines if line.strip()), "")
+    if not is_whole(line) or "\0" in line:
         raise InputError(f"'{quotable(file)}' is not UTF-8; convert it first, e.g. with iconv.")
-    other = next((mark for mark in DELIMITERS if mark != delimiter and mark in header[0]), None)
-    if len(header) == 1 and other is not None:
-        raise InputError(
-            f"the columns of '{quotable(file)}' stand between {DELIMITERS[other]}, and those of a {file.suffix} file "
-            f"between {DELIMITERS[delimiter]}; write it so, e.g. with to_csv of pandas."
-        )
+    other = next((mark for mark in DELIMITERS if mark != delimiter and mark in line), None)
+    if other is None or delimiter in line or line in named.roles or _is_one_name(line):
+        return
+    raise InputError(
+        f"the columns of '{quotable(file)}' stand between {DELIMITERS[other]}, and those of a {file.suffix} file "
+        f"between {DELIMITERS[delimiter]}; write it so, e.g. with to_csv of pandas."
+    )
+
+
+def _is_one_name(line: str) -> bool:
+    """Say whether a header is one name in quotes, or the first line of one."""
+    inside = line[1:].replace('""', "").rstrip()
+    return line[:1] == '"' and '"' not in inside.removesuffix('"')
 
 
 def delimited_cells(file: Path, reading: Reading, delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -2,34 +2,68 @@
 
 Its library waits and asks again whenever a connection fails. Without a network, a mistyped folder took two minutes and
 forty lines to be refused, and a model that was downloaded long ago as long to be opened. So where the name of the hub's
-host cannot even be looked up, its files are those that are on this machine.
+host cannot even be looked up, its files are those that are on this machine. Who reaches the hub by another way (a
+proxy, a client of one's own) looks names up there, and is left alone.
 """
 
 import socket
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from huggingface_hub import constants
+from huggingface_hub.utils import _http
+
+from whylight.core.interruption import at_once, postponed, taken
+
+_PROXIES = {"http", "https", "all"}
+_lock = threading.Lock()
+_restore: list[Callable[[], None]] = []
+"""What puts the library's flag back; filled by the first who does without the hub, used by the last who is done."""
+_without = 0
 
 
 @contextmanager
 def without_waiting(path: object) -> Iterator[None]:
     """Look for a model of the hub on this machine alone, inside the block, if the hub cannot be found.
 
+    The library's flag is shared by all threads: the first to come in sets it, and the last to leave puts it back.
+
     Args:
         path: What the user named; a folder that is there has nothing to do with the hub, and nobody is asked.
     """
-    if constants.HF_HUB_OFFLINE or _is_here(path) or _is_found():
+    shared = _without > 0  # somebody found out already
+    if _is_here(path) or (not shared and (constants.HF_HUB_OFFLINE or _is_found())):
         yield
         return
-    constants.HF_HUB_OFFLINE = True
-    try:
-        yield
-    finally:
-        constants.HF_HUB_OFFLINE = False
+    with postponed():
+        _enter()
+        try:
+            with at_once():
+                yield
+        finally:
+            _leave()
+
+
+def _enter() -> None:
+    global _without  # noqa: PLW0603  the flag is global, so is the count of those who need it
+    with taken(_lock):
+        if not _without:
+            before = constants.HF_HUB_OFFLINE
+            _restore.append(lambda: setattr(constants, "HF_HUB_OFFLINE", before))
+            constants.HF_HUB_OFFLINE = True
+        _without += 1
+
+
+def _leave() -> None:
+    global _without  # noqa: PLW0603  as above
+    with taken(_lock):
+        _without -= 1
+        while not _without and _restore:
+            _restore.pop()()
 
 
 def _is_here(path: object) -> bool:
@@ -40,12 +74,22 @@ def _is_here(path: object) -> bool:
 
 
 def _is_found() -> bool:
-    """Say whether the name of the hub's host can be looked up; behind a proxy, that is the proxy's matter."""
-    if getproxies():
+    """Say whether the name of the hub's host can be looked up, or whether that is somebody else's matter."""
+    if getproxies().keys() & _PROXIES or _has_own_client():
         return True
     address = urlsplit(constants.ENDPOINT)
-    try:
-        socket.getaddrinfo(address.hostname, address.port or 443)
-    except OSError:
-        return False
-    return True
+    for again in (True, False):
+        try:
+            socket.getaddrinfo(address.hostname, address.port or 443)
+        except OSError as error:
+            if not (again and error.errno == socket.EAI_AGAIN):  # a look-up that failed for the moment
+                return False
+        else:
+            return True
+    return False
+
+
+def _has_own_client() -> bool:
+    """Say whether the user gave the library a client (`set_client_factory`), which it has no question for."""
+    usual = getattr(_http, "default_client_factory", None)
+    return getattr(_http, "_GLOBAL_CLIENT_FACTORY", usual) is not usual

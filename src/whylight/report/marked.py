@@ -38,6 +38,7 @@ class Marked:
         spans: The marks in reading order, each with its score, if it has one.
         probability: That of the label, where a model gave one.
         people: Whether people marked.
+        note: What a reader must know of the marks.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Marked:
     spans: Sequence[tuple[Span, float | None]]
     probability: float | None = None
     people: bool = False
+    note: str = ""
 
 
 def write_brat(every: Iterable[Marked], out: Path) -> int:
@@ -67,7 +69,8 @@ def write_brat(every: Iterable[Marked], out: Path) -> int:
                 shown = " ".join(text[start:end] for start, end in places)
                 lines.append(f"T{named}\t{_entity(one.label)} {stretches}\t{shown}")
                 if score is not None:
-                    lines.append(f"#{named}\tAnnotatorNotes T{named}\tscore {score:.6g} by {one.by}")
+                    remark = f"; {one.note}" if one.note else ""
+                    lines.append(f"#{named}\tAnnotatorNotes T{named}\tscore {score:.6g} by {one.by}{remark}")
         files.write(out / f"{number:08d}.txt", text.encode(errors="replace"))
         files.write(out / f"{number:08d}.ann", "".join(f"{line}\n" for line in lines).encode(errors="replace"))
     return count
@@ -79,8 +82,9 @@ def write_conll(every: Iterable[Marked], out: Path) -> int:
     with opened(out) as file:
         for one in every:
             count += 1
-            head = {"id": one.id, "label": one.label, "method": one.by}
-            file.write("".join(f"# {name} = {' '.join(value.split())}\n" for name, value in head.items()))
+            head = {"id": one.id, "label": one.label, "method": one.by, "note": one.note}
+            known = {name: " ".join(value.split()) for name, value in head.items() if value or name != "note"}
+            file.write("".join(f"# {name} = {value}\n" for name, value in known.items()))
             last = None
             for place, word in enumerate(one.words):
                 inside = next((span for span, _ in one.spans if span.start < word.end and word.start < span.end), None)
@@ -119,7 +123,8 @@ def _region(one: Marked, span: Span, score: float | None, number: int) -> dict[s
     shown = one.text[span.start : span.end]
     value = {"start": start, "end": end, "text": shown, "labels": [one.label]}
     named = {"id": f"e{number}", "from_name": "label", "to_name": "text", "type": "labels"}
-    return {**named, **({} if score is None else {"score": score}), "value": value}
+    told = {"meta": {"text": [one.note]}} if one.note else {}  # which Label Studio shows beside a region
+    return {**named, **told, **({} if score is None else {"score": score}), "value": value}
 
 
 def _lines_of(text: str, span: Span) -> Iterator[tuple[int, int]]:

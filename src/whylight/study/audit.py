@@ -109,9 +109,9 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
     data: Dataset,
     *,
     budget: float = 120.0,
-    analyses: Sequence[str] | None = None,
+    analyses: str | Sequence[str] | None = None,
     methods: str | Sequence[str] | None = None,
-    removers: Sequence[str] | None = None,
+    removers: str | Sequence[str] | None = None,
     sample: int = 100,
     seed: int = 0,
     settings: Mapping[str, object] | None = None,
@@ -139,9 +139,9 @@ def audit(  # noqa: PLR0913  the public call: every argument but two is optional
     """
     require_classifier(classifier)
     require_dataset(data)
-    started = clock()
+    started, analyses = clock(), None if analyses is None else each_name(analyses)
     require_texts(classifier.reads, "an audit")
-    named = _removers(classifier, removers, settings or {})
+    named = _removers(classifier, None if removers is None else each_name(removers), settings or {})
     own, others = remover_settings(settings or {}, named)
     tried = _methods(classifier, methods if analyses is None or RANKING in analyses else (), others)
     examples: list[Disagreement | None] = []

@@ -22,6 +22,7 @@ from whylight.core.inputs import JsonValue
 from whylight.core.registry import METHODS
 from whylight.data.dataset import Dataset, named
 from whylight.explaining.removing import chosen_removal
+from whylight.explaining.variants import each_name
 from whylight.models.attributor import TokenAttributor
 from whylight.models.contents import model_contents
 from whylight.models.fitting import new_attributor, token_network
@@ -112,7 +113,7 @@ def fit(  # noqa: PLR0913  the public call: every argument but four is optional 
     dev: Dataset,
     *,
     out: Path | str,
-    metrics: Sequence[str] = ("comprehensiveness",),
+    metrics: str | Sequence[str] = ("comprehensiveness",),
     trials: int = 30,
     encoder: str | Path | None = None,
     remover: str | None = None,
@@ -143,7 +144,7 @@ def fit(  # noqa: PLR0913  the public call: every argument but four is optional 
         >>> wl.fit("aml", wl.load(), data, dev, trials=0, epochs=3, out="fitted")  # doctest: +SKIP
     """
     folder = Path(out)
-    recipe, measures = check_fit(method, metrics, settings)
+    recipe, measures = check_fit(method, each_name(metrics), settings)
     if trials < 0:
         raise SettingError(f"a search takes 0 trials or more, not {trials}.")
     require_libraries()

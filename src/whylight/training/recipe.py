@@ -9,7 +9,7 @@ from whylight.core.errors import SettingError, unknown
 from whylight.core.inputs import JsonValue, Settings
 from whylight.core.registry import OBJECTIVES, Spec
 from whylight.core.setting import Setting
-from whylight.explaining.variants import share_settings
+from whylight.explaining.variants import each_name, share_settings
 from whylight.training import processes
 
 Combine = Literal["joint", "constrained", "alone"]
@@ -88,7 +88,7 @@ NUMBERS = {name: Setting(name, get_type_hints(Recipe)[name], default) for name, 
 """What a recipe takes besides its terms, by name."""
 
 
-def recipe(*, objectives: Sequence[str] = (), **settings: object) -> Recipe:
+def recipe(*, objectives: str | Sequence[str] = (), **settings: object) -> Recipe:
     """Complete a recipe from what a user gives; a name or value that makes no training is refused.
 
     Args:
@@ -99,14 +99,12 @@ def recipe(*, objectives: Sequence[str] = (), **settings: object) -> Recipe:
         >>> [term.name for term in recipe(objectives=["rationale_attention=2"], epochs=3).terms]
         ['classification', 'rationale_attention']
     """
-    if isinstance(objectives, str):
-        raise SettingError(f"the objectives of a training are a list, e.g. ['{objectives}'].")
     of_terms = {name for one in OBJECTIVES.names() for name in OBJECTIVES[one].settings}
     for name in settings:
         if name not in NUMBERS and name not in of_terms:
             raise unknown("setting of a training", name, [*NUMBERS, *sorted(of_terms)])
     return make_recipe(
-        objectives,
+        each_name(objectives),
         numbers={name: value for name, value in settings.items() if name in NUMBERS},
         settings={name: value for name, value in settings.items() if name not in NUMBERS},
     )

@@ -49,7 +49,7 @@ def train(  # noqa: PLR0913  the public call: every argument but three is option
     recipe: Recipe | None = None,
     *,
     out: Path | str,
-    objectives: Sequence[str] = (),
+    objectives: str | Sequence[str] = (),
     architecture: Architecture = "auto",
     label_descriptions: Descriptions | str | Path | None = None,
     disjoint: bool = True,

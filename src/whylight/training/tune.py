@@ -23,6 +23,7 @@ from whylight.data.dataset import Dataset
 from whylight.data.descriptions import Descriptions
 from whylight.engines.tasks import crew_of
 from whylight.engines.where import Where, elsewhere
+from whylight.explaining.variants import each_name
 from whylight.models.prepare import Architecture
 from whylight.store import files
 from whylight.training.figures import NamedValues
@@ -92,7 +93,7 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
     recipe: Recipe,
     *,
     out: Path | str,
-    search: Sequence[str] = DEFAULT,
+    search: str | Sequence[str] = DEFAULT,
     trials: int = 20,
     architecture: Architecture = "auto",
     label_descriptions: Descriptions | str | Path | None = None,
@@ -133,7 +134,7 @@ def tune(  # noqa: PLR0913  the public call: four arguments are optional and nam
     where = elsewhere(engine, workers, address)
     check_where(where)
     together = _together(together, where)
-    space = parse_search(search, recipe)
+    space = parse_search(each_name(search), recipe)
     folder = Path(out)
     with files.said(folder):
         _refuse_other_files(folder)
