@@ -236,7 +236,7 @@ def test_the_public_call_is_the_recipe_written_out(start: Path, tmp_path: Path) 
         ({"precision": "float16"}, "unknown value for 'precision' 'float16'."),
         ({"combine": "both"}, "unknown value for 'combine' 'both'."),
         ({"combine": "constrained", "objectives": ["rationale_attention"]}, "(bound_train and bound_validation"),
-        ({"objectives": "rationale_attention"}, "a list, e.g. ['rationale_attention']."),
+        ({"objectives": "rationale_atention"}, "Did you mean 'rationale_attention'?"),
         ({"objectives": ["rationale_atention"]}, "Did you mean 'rationale_attention'?"),
         ({"epsilon": 1}, "unknown setting of 'classification' 'epsilon'."),
         ({"architecture": "plmca"}, "unknown value for 'architecture' 'plmca'. Did you mean 'plm_ca'?"),
