@@ -66,7 +66,7 @@ class Book:
     failures: int = 0
     waiting: list[Page] = field(default_factory=list)
     bytes_waiting: int = 0
-    rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in parts.SCHEMAS})
+    rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in (*parts.SCHEMAS, parts.COMMITS)})
     rows_run: int = 0
     began: float = field(default_factory=time.monotonic)
     last: float = field(default_factory=time.monotonic)
@@ -118,16 +118,17 @@ class Book:
         tables = {"tuning": done.explanations} if tuning else tables
         ranks = self.columns.ranks()
         tables = {name: in_order(name, own, ranks) for name, own in tables.items()}
+        text: Row = {"run": self.run, "number": number, "example_id": record.id, "tuning": tuning}
+        text |= {"holds": columns.written(holds), "record": record_digest(record)}
+        text |= {"status": DONE if done.reason is None else FAILED, "reason": done.reason}
         if self.folder is None:
             self.rows_run += done.rows_run
+            tables[parts.COMMITS] = [text]
             for name, own in tables.items():
                 self.rows[name] += own
             return
         self.failures += done.reason is not None
         now = time.monotonic()
-        text: Row = {"run": self.run, "number": number, "example_id": record.id, "tuning": tuning}
-        text |= {"holds": columns.written(holds), "record": record_digest(record)}
-        text |= {"status": DONE if done.reason is None else FAILED, "reason": done.reason}
         measured: Row = {"rows_run": done.rows_run, "seconds": now - self.last, "peak_megabytes": peak_megabytes()}
         self.last = now
         self._wait(pages.page_of(text, tables, {**measured, "host": socket.gethostname()}))
@@ -199,6 +200,7 @@ class Book:
             peak_megabytes=peak,
             asked=self.identity.asked,
             failed=failures(self.commits),
+            texts=self._table(parts.COMMITS),
         )
 
     def _table(self, name: str) -> Sequence[Row]:
