@@ -17,6 +17,7 @@ import tiny
 import whylight as wl
 from images.pictures import classifier as picture_classifier, picture
 from whylight.core.errors import InputError
+from whylight.core.text import Span
 from whylight.data.dataset import Dataset, Record
 from whylight.run.evaluation import Evaluation
 
@@ -61,7 +62,7 @@ def test_two_models_are_compared_on_a_metric_whose_boundary_each_has_tuned(tmp_p
     [
         ({"options": wl.Options(unit="sentence")}, r"unit \(word and sentence\) for aopc_sufficiency, iou"),
         ({"options": wl.Options(long="truncate")}, r"long \(window and truncate\) for aopc_sufficiency, iou"),
-        ({"zero_non_alphanumeric": True}, r"zero_non_alphanumeric \(false and true\)"),
+        ({"zero_non_alphanumeric": True}, r"zero_non_alphanumeric \(false and true\) for aopc_sufficiency, iou"),
     ],
 )
 def test_what_every_value_depends_on_has_to_be_the_same(usual: Evaluation, asked: Any, said: str) -> None:
@@ -72,7 +73,7 @@ def test_what_every_value_depends_on_has_to_be_the_same(usual: Evaluation, asked
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"settings": {f"{AOPC}.rounding": "up"}}, f"{AOPC}.rounding (round and up)"),
+        ({"settings": {f"{AOPC}.rounding": "floor"}}, f"{AOPC}.rounding (round and floor)"),
         ({"metric_model": tiny.classifier("bert", labels=LABELS, seed=4)}, "metric model.model (none and "),
         ({"options": wl.Options(target="gold")}, "target (predicted and gold)"),
     ],
@@ -166,8 +167,9 @@ def test_the_same_texts_under_other_labels_and_marks_are_compared_as_far_as_they
     assert [one.metric for one in wl.compare(usual, "occlusion", other=renamed).comparisons] == [AOPC, "iou"]
     first, *others = DATA
     ((label, rationale),) = first.rationales.items()
-    marked = replace(first, rationales={label: replace(rationale, places=rationale.places[:1])})
-    assert rationale.places[1:]
+    word = Span(0, 0, len(first.example.key.split()[0]))
+    assert rationale.places != (word,)
+    marked = replace(first, rationales={label: replace(rationale, places=(word,))})
     other = run(data=replace(DATA, records=(marked, *others)), metrics=[AOPC, "iou"])
     found = wl.compare(usual, "occlusion", other=other)
     assert [one.metric for one in found.comparisons] == [AOPC]
