@@ -152,19 +152,20 @@ class Book:
     def settle(self, numbers: range, *, tuning: bool = False) -> None:
         """Have one part of each table for the texts of a complete shard, whatever was written of it before.
 
-        What a run was asked for later stays apart: parts are put together that hold the same cells.
+        What a run was asked for later stays apart: parts are put together that hold the same cells, and of one question
+        (`run`), as a commit has to be.
         """
         if self.folder is None:
             return
-        groups: dict[str, tuple[list[Commit], list[Page]]] = defaultdict(lambda: ([], []))
+        groups: dict[tuple[str, str], tuple[list[Commit], list[Page]]] = defaultdict(lambda: ([], []))
         for one in self._within(numbers, tuning=tuning):
             cells = set(one.holds)
             if (
                 None not in one.records and None not in cells and len(cells) == 1
             ):  # not of an earlier version, nor mixed
-                groups[columns.written(one.holds[0] or NOTHING)][0].append(one)
+                groups[one.run, columns.written(one.holds[0] or NOTHING)][0].append(one)
         for page in self.waiting:
-            groups[page.text["holds"]][1].append(page)
+            groups[page.text["run"], page.text["holds"]][1].append(page)
         for known, new in groups.values():
             if len(known) + bool(new) > 1 and self._together(known, new):
                 self.waiting = [page for page in self.waiting if page not in new]
