@@ -1,6 +1,5 @@
 """Two runs are compared where they measured the same inputs in the same way, whatever models see of these."""
 
-import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 import masked
+import prompting
 import tiny
 import whylight as wl
 from images.pictures import classifier as picture_classifier, picture
@@ -143,10 +143,14 @@ def test_models_that_see_a_picture_in_two_sizes_are_compared() -> None:
     assert not found.alike, "they score other features"
 
 
-def test_what_a_prompt_shows_around_a_text_makes_no_other_text(usual: Evaluation) -> None:
-    blocks = json.dumps({"blocks": [["instruction", "Say what this is."]]})
-    other = replace(usual, explanations=[{**row, "input": blocks} for row in usual.explanations])
-    assert wl.compare(usual, "occlusion", other=other).comparisons
+def test_what_a_prompt_shows_around_a_text_makes_no_other_text() -> None:
+    asked: dict[str, Any] = {"methods": ["occlusion"], "metrics": [AOPC], "metric_removers": ["delete"]}
+    models = tiny.classifier("bert", labels=list(prompting.ONE)), prompting.prompted(features=["text", "shots"])
+    data = DATA.sample(2, seed=0)
+    plain, blocks = (wl.evaluate(clf, data, progress=False, **asked) for clf in models)
+    assert "blocks" in blocks.explanations[0]["input"]
+    found = wl.compare(plain, "occlusion", other=blocks)
+    assert [one.difference.texts for one in found.comparisons] == [2]
 
 
 @pytest.mark.parametrize("forgetful", [False, True])

@@ -75,11 +75,11 @@ def other_marks(left: Evaluation, right: Evaluation, both: str) -> str | None:
     Raises:
         InputError: One id stands for two inputs.
     """
-    known = _same_records(left, right)
-    if left.texts and all(row["example_id"] in known for row in left.texts if not row["tuning"]):
+    unsure = _unsure(left, right)
+    if unsure is not None and not unsure:
         return None
-    theirs, found = _shown(right, known), None
-    for name, own in _shown(left, known).items():
+    theirs, found = _shown(right, unsure), None
+    for name, own in _shown(left, unsure).items():
         other = theirs.get(name, own)
         if other.example != own.example:
             raise InputError(
@@ -89,20 +89,22 @@ def other_marks(left: Evaluation, right: Evaluation, both: str) -> str | None:
     return found
 
 
-def _same_records(left: Evaluation, right: Evaluation) -> set[str]:
-    """Return the ids that stand for the same record in both."""
+def _unsure(left: Evaluation, right: Evaluation) -> set[str] | None:
+    """Return the ids in both that do not stand for the same record; None where a run has no hashes to tell."""
     mine, theirs = (
         {row["example_id"]: row.get("record") for row in one.texts if not row["tuning"]} for one in (left, right)
     )
-    return {name for name, record in mine.items() if record is not None and theirs.get(name) == record}
+    if not mine or not theirs:
+        return None
+    return {name for name in mine.keys() & theirs.keys() if mine[name] is None or mine[name] != theirs[name]}
 
 
-def _shown(run: Evaluation, known: set[str]) -> dict[str, _Shown]:
-    """Return what a run shows of the other inputs, as hashes: the texts of a run may be more than memory holds."""
+def _shown(run: Evaluation, only: set[str] | None) -> dict[str, _Shown]:
+    """Return what a run shows of inputs, as hashes: its texts may be more than memory holds."""
     found: dict[str, _Shown] = {}
     for row in run.explanations:
         name = row["example_id"]
-        if name in known:
+        if only is not None and name not in only:
             continue
         if name not in found:
             found[name] = _Shown(digest([row["kind"], row["text"], row["pair"], row["input"]]))
