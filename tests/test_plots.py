@@ -22,7 +22,7 @@ from whylight.report.plots.cells import BLANK, shade_of
 from whylight.report.plots.directions import LEFT, RIGHT, base_direction, mirrored, visual_order
 from whylight.report.plots.fonts import short_label
 from whylight.report.plots.layered import draw_layers
-from whylight.report.word_sums import word_sums
+from whylight.report.word_sums import methods_of, word_sums
 
 ODD = (
     "I \U0001f600 love $x^2 and $\\frac it \U0001f44d\U0001f3fd \u65e5\u672c\u8a9e\u306e\u6620\u753b",
@@ -167,6 +167,9 @@ def test_layers_and_settings_of_a_method_are_not_added_up() -> None:
     assert "by lime (samples 2)" in wl.plot.summary(lime).alt_text
     assert list(lime.to_frame()["variant"].unique()) == ["samples 2", "samples 3"]
     assert "variant" not in Explanations(stack).to_frame()
+    beside = explanation("a bad film", **few)  # it is the same variant, though nothing stands beside it
+    assert "Words over 2 texts, by lime (samples 2)" in wl.plot.summary([*lime, beside]).alt_text
+    assert methods_of([*lime, beside]) == ["lime (samples 2)", "lime (samples 3)"]
 
 
 def cell_colours(figure: Figure) -> list[list[str]]:

@@ -1,5 +1,6 @@
 """A run that is asked for more later is the run that was asked for all of it at once, and nothing is made twice."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +104,13 @@ def test_boundaries_of_what_is_added_are_tuned_on_the_same_texts(name: str, clf:
         grown = run(clf, tmp_path / "grown", **given)
     assert said(grown) == said(run(clf, tmp_path / "whole", **given))
     assert said(wl.open_run(tmp_path / "grown")) == said(wl.open_run(tmp_path / "whole"))
+
+
+def test_texts_that_come_after_the_question_has_grown_stand_beside_those_from_before(clf: Any, tmp_path: Path) -> None:
+    whole, lime = texts(size=6), "lime[samples=20]"
+    some = replace(whole, records=whole.records[:3])
+    out, both = tmp_path / "run", {"methods": ["occlusion", lime], "metrics": [A]}
+    run(clf, out, data=some, metrics=[A])
+    run(clf, out, data=some, methods=[lime], metrics=[A])
+    run(clf, out, data=whole, metrics=[A])  # the same cells as those of the first call, in the same shard
+    assert said(run(clf, out, data=whole, **both)) == said(run(clf, tmp_path / "whole", data=whole, **both))

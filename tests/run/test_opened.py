@@ -1,7 +1,5 @@
 """A run is opened again, and compared, from Python as from the command line."""
 
-import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,17 +55,3 @@ def test_what_is_no_run_is_said(tmp_path: Path, made: tuple[Path, Evaluation]) -
 def test_every_command_that_computes_has_its_call() -> None:
     assert {"audit", "compare", "evaluate", "explain", "fit", "recommend", "roar", "train", "tune"} <= set(wl.__all__)
     assert all(callable(getattr(wl, name)) for name in ("compare", "open_run", "recommend", "tune"))
-
-
-def test_runs_of_other_texts_or_measured_otherwise_are_not_compared(made: tuple[Path, Evaluation]) -> None:
-    _, found = made
-    last = found.explanations[-1]["example_id"]
-    shown = [{**row, "text": "another"} if row["example_id"] == last else row for row in found.explanations]
-    with pytest.raises(InputError, match=f"hold other texts: '{last}' is not the same in both"):
-        wl.compare(found, "ixg", other=replace(found, explanations=shown))
-    for changed in ({"settings": '{"steps": 3}'}, {"score_space": "logit"}):
-        scores = [{**row, **changed} for row in found.scores]
-        with pytest.raises(InputError, match="with other settings, or of another score"):
-            wl.compare(found, "ixg", other=replace(found, scores=scores))
-    seeded = [{**row, "settings": json.dumps({**json.loads(row["settings"]), "seed": 1})} for row in found.scores]
-    assert wl.compare(found, "ixg", other=replace(found, scores=seeded)).comparisons

@@ -282,3 +282,13 @@ def test_folders_of_methods_with_long_settings_have_short_names(tmp_path: Path) 
     assert len(folders) == 2
     for folder in folders:
         folder.mkdir(parents=True)
+
+
+def test_a_folder_whose_name_the_system_takes_is_called_by_its_method(tmp_path: Path) -> None:
+    """A study from before long names were shortened finds its trainings again."""
+    for length in (151, 200, 255):
+        name = f"lime[x={'y' * (length - len('lime[x=]-0.1-seed-0'))}]"
+        own = retraining.Cell(name, 0.1, 0).folder(tmp_path)
+        assert own.name == f"{name}-0.1-seed-0"
+        own.mkdir(parents=True)
+    assert len(retraining.Cell(f"{name}y", 0.1, 0).folder(tmp_path).name) < 200

@@ -35,6 +35,22 @@ def words(text: str) -> list[tuple[int, int]]:
     return spans
 
 
+def symbols(text: str) -> list[str]:
+    """Return what a reader takes for one sign each: a letter with its marks, a joined emoji, a flag."""
+    if text.isascii():
+        return list(text)
+    starts = [i for i in range(len(text)) if not i or not _is_mark(text[i])]
+    found: list[str] = []
+    for start, end in zip(starts, (*starts[1:], len(text)), strict=True):
+        piece = text[start:end]
+        flag = bool(found) and len(found[-1]) == 1 and _is_flag_letter(found[-1]) and _is_flag_letter(piece[0])
+        if found and (flag or found[-1].endswith("\u200d")):
+            found[-1] += piece
+        else:
+            found.append(piece)
+    return found
+
+
 def sentences(text: str) -> list[tuple[int, int]]:
     """Return the character offsets of the sentences of a text; rule-based, white space trimmed."""
     return [span for span in _trimmed(text, _sentence_cuts(text)) if span[0] < span[1]]

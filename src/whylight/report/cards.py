@@ -9,7 +9,7 @@ from markupsafe import Markup
 from whylight.core.evidence import SPANS, check_evidence
 from whylight.core.explanation import Explanation
 from whylight.core.identity import digest
-from whylight.core.inputs import Input, Noun, noun_of
+from whylight.core.inputs import Noun, noun_of
 from whylight.report.drawn import asked_targets, drawn_targets, left_out
 from whylight.report.label_index import LabelIndex, label_index, whole_input
 from whylight.report.numbers import Decision, answered, decided
@@ -162,25 +162,30 @@ def _sections(group: list[Explanation], captions: list[str], *, once: bool) -> l
 
 def captions_of(group: Sequence[Explanation]) -> list[str]:
     """Say for each explanation what tells it from the others of the same method."""
-    facts = [_settings(one) for one in group]
-    captions = []
-    for one, own in zip(group, facts, strict=True):
-        twins = [f for other, f in zip(group, facts, strict=True) if other.provenance.method == one.provenance.method]
-        different = [name for name in own if any(twin.get(name) != own[name] for twin in twins)]
-        captions.append(", ".join(f"{name} {own[name]}" for name in different))
-    return captions
+    return _captions(group, [one.provenance.method for one in group])
 
 
 def variants_of(explanations: Sequence[Explanation]) -> list[str]:
-    """Say for each explanation what tells it from others of the same method on the same input."""
-    groups: dict[Input, list[int]] = {}
-    for number, one in enumerate(explanations):
-        groups.setdefault(one.example, []).append(number)
-    found = [""] * len(explanations)
-    for numbers in groups.values():
-        for number, caption in zip(numbers, captions_of([explanations[n] for n in numbers]), strict=True):
-            found[number] = caption
-    return found
+    """Name each explanation by the settings that its method has in several ways on some input, be it another one."""
+    return _captions(explanations, [(one.provenance.method, one.example) for one in explanations])
+
+
+def _captions(explanations: Sequence[Explanation], twins: Sequence[Hashable]) -> list[str]:
+    """Name explanations by the settings in which twins of their method differ; equal keys make twins.
+
+    What names one names all of its method: a name that depended on who else is there would be several for one variant.
+    """
+    facts = [_settings(one) for one in explanations]
+    first: dict[Hashable, dict[str, str]] = {}
+    differing: dict[str, set[str]] = {}
+    for one, own, key in zip(explanations, facts, twins, strict=True):
+        other = first.setdefault(key, own)
+        found = {name for name in (*own, *other) if own.get(name) != other.get(name)}
+        differing.setdefault(one.provenance.method, set()).update(found)
+    return [
+        ", ".join(f"{name} {own[name]}" for name in own if name in differing[one.provenance.method])
+        for one, own in zip(explanations, facts, strict=True)
+    ]
 
 
 def _settings(explanation: Explanation) -> dict[str, str]:

@@ -99,7 +99,12 @@ def several_sheet(found: "Several", *, title: str) -> Sheet:
 
 
 def comparison_sheet(
-    results: Sequence[Comparison], *, title: str, alike: Mapping[str, Cell] | None = None, noun: Noun = INPUTS
+    results: Sequence[Comparison],
+    *,
+    title: str,
+    alike: Mapping[str, Cell] | None = None,
+    noun: Noun = INPUTS,
+    left_out: Sequence[str] = (),
 ) -> Sheet:
     """Return how two methods or models differ, metric by metric.
 
@@ -108,6 +113,7 @@ def comparison_sheet(
         title: Which two they are.
         alike: How far the explanations of the two agree, by measure.
         noun: What the inputs are called.
+        left_out: What is not in it, and why.
     """
     names = ("difference", "95 % interval", "p", "wins", noun.many, "verdict")
     heads = (Column("metric", "key"), *map(Column, names))
@@ -117,7 +123,7 @@ def comparison_sheet(
     )
     return Sheet(
         title,
-        (Grid(heads, tuple(_comparison_row(one) for one in results)), *agreements),
+        (Grid(heads, tuple(_comparison_row(one) for one in results)), *left_out, *agreements),
         tuple(_said(one, noun) for one in PAIRED),
     )
 

@@ -72,7 +72,7 @@ def explained_by(given: Evaluation | Sequence[Explanation], method: str) -> Iter
 
 
 def _names_of(given: Sequence[Explanation]) -> list[str]:
-    """Name explanations by their methods; a layer is one of its own, as are settings if an input has several."""
+    """Name explanations by their methods; a layer is one of its own, as are settings if some input has several."""
     named = zip(given, variants_of(given), strict=True)
     return [one.provenance.method + (f" ({variant})" if variant else "") for one, variant in named]
 

@@ -54,4 +54,8 @@ def mean_agreement(by_text: Mapping[str, Agreements]) -> dict[str, Cell]:
 
 
 def _key(row: Row) -> tuple[object, ...]:
-    return row["example_id"], row["target"], tuple(map(tuple, row["places"]))
+    """Return what two explanations share that score the same features for the same label.
+
+    Two models may see a picture in two sizes, or call their labels otherwise.
+    """
+    return row["example_id"], row["target"], row["label"], row["input"], tuple(map(tuple, row["places"]))

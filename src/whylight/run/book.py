@@ -66,7 +66,7 @@ class Book:
     failures: int = 0
     waiting: list[Page] = field(default_factory=list)
     bytes_waiting: int = 0
-    rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in parts.SCHEMAS})
+    rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in (*parts.SCHEMAS, parts.COMMITS)})
     rows_run: int = 0
     began: float = field(default_factory=time.monotonic)
     last: float = field(default_factory=time.monotonic)
@@ -118,16 +118,17 @@ class Book:
         tables = {"tuning": done.explanations} if tuning else tables
         ranks = self.columns.ranks()
         tables = {name: in_order(name, own, ranks) for name, own in tables.items()}
+        text: Row = {"run": self.run, "number": number, "example_id": record.id, "tuning": tuning}
+        text |= {"holds": columns.written(holds), "record": record_digest(record)}
+        text |= {"status": DONE if done.reason is None else FAILED, "reason": done.reason}
         if self.folder is None:
             self.rows_run += done.rows_run
+            tables[parts.COMMITS] = [text]
             for name, own in tables.items():
                 self.rows[name] += own
             return
         self.failures += done.reason is not None
         now = time.monotonic()
-        text: Row = {"run": self.run, "number": number, "example_id": record.id, "tuning": tuning}
-        text |= {"holds": columns.written(holds), "record": record_digest(record)}
-        text |= {"status": DONE if done.reason is None else FAILED, "reason": done.reason}
         measured: Row = {"rows_run": done.rows_run, "seconds": now - self.last, "peak_megabytes": peak_megabytes()}
         self.last = now
         self._wait(pages.page_of(text, tables, {**measured, "host": socket.gethostname()}))
@@ -151,19 +152,20 @@ class Book:
     def settle(self, numbers: range, *, tuning: bool = False) -> None:
         """Have one part of each table for the texts of a complete shard, whatever was written of it before.
 
-        What a run was asked for later stays apart: parts are put together that hold the same cells.
+        What a run was asked for later stays apart: parts are put together that hold the same cells, and of one question
+        (`run`), as a commit has to be.
         """
         if self.folder is None:
             return
-        groups: dict[str, tuple[list[Commit], list[Page]]] = defaultdict(lambda: ([], []))
+        groups: dict[tuple[str, str], tuple[list[Commit], list[Page]]] = defaultdict(lambda: ([], []))
         for one in self._within(numbers, tuning=tuning):
             cells = set(one.holds)
             if (
                 None not in one.records and None not in cells and len(cells) == 1
             ):  # not of an earlier version, nor mixed
-                groups[columns.written(one.holds[0] or NOTHING)][0].append(one)
+                groups[one.run, columns.written(one.holds[0] or NOTHING)][0].append(one)
         for page in self.waiting:
-            groups[page.text["holds"]][1].append(page)
+            groups[page.text["run"], page.text["holds"]][1].append(page)
         for known, new in groups.values():
             if len(known) + bool(new) > 1 and self._together(known, new):
                 self.waiting = [page for page in self.waiting if page not in new]
@@ -199,6 +201,7 @@ class Book:
             peak_megabytes=peak,
             asked=self.identity.asked,
             failed=failures(self.commits),
+            texts=self._table(parts.COMMITS),
         )
 
     def _table(self, name: str) -> Sequence[Row]:

@@ -32,6 +32,7 @@ class Evaluation:
         peak_megabytes: The most memory that the process had, where the system tells.
         asked: The question, as the folder of a run keeps it.
         failed: How many texts of the folder have failed in `whylight run`: no figure is of them.
+        texts: One row per text that was worked on, with a hash of its record; none in folders of the first versions.
     """
 
     explanations: Sequence[Row]
@@ -43,6 +44,7 @@ class Evaluation:
     peak_megabytes: float | None = None
     asked: Mapping[str, object] = field(default_factory=dict)
     failed: int = 0
+    texts: Sequence[Row] = ()
 
     __repr__ = showing.as_text
     _repr_html_ = showing.as_html
@@ -115,7 +117,7 @@ def open_run(folder: Path | str) -> Evaluation:
             f"'{folder}' holds no run; `whylight evaluate --out` and `wl.evaluate(..., out=...)` make one."
         )
     if about is None:  # the file that says what was asked is gone
-        return Evaluation(stored.explanations, stored.scores, stored.curves, stored.tuning)
+        return Evaluation(stored.explanations, stored.scores, stored.curves, stored.tuning, texts=stored.texts)
     return Evaluation(
         stored.explanations,
         stored.scores,
@@ -126,4 +128,5 @@ def open_run(folder: Path | str) -> Evaluation:
         peak_megabytes=about.peak_megabytes,
         asked=about.asked or {},
         failed=stored.failed,
+        texts=stored.texts,
     )

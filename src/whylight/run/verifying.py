@@ -7,6 +7,7 @@ another number of threads, they may differ by rounding, and the largest differen
 Cost: what so many texts cost, and one pass through the data.
 """
 
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,8 @@ from whylight.views.classifier import Classifier
 TABLES = ("explanations", "scores", "curves")
 ASIDE = ("seconds", "run")
 """Columns that may differ."""
+SETTINGS = ("settings", "remover_settings")
+"""Columns of settings, as JSON: one that is not set is as one that a method did not have when the run was made."""
 TOLERANCE = 1e-6
 """The largest difference of two numbers that rounding explains."""
 
@@ -211,7 +214,13 @@ def _gaps(one: Row, other: Row) -> Iterator[float]:
     """Yield by how much two rows differ: numbers by their distance, anything else by infinity."""
     for name in one:
         if name not in ASIDE and name in other:
-            yield _gap(one[name], other[name])
+            both = one[name], other[name]
+            yield _gap(*(map(_set, both) if name in SETTINGS else both))
+
+
+def _set(settings: str | None) -> dict[str, Any]:
+    """Return the settings that are set."""
+    return {name: value for name, value in json.loads(settings or "{}").items() if value is not None}
 
 
 def _gap(one: Any, other: Any) -> float:  # noqa: ANN401  whatever a row holds

@@ -95,6 +95,7 @@ class Stored:
         manifest: Whose run it is, where there is a file that says so.
         left_out: Methods and metrics of which nothing is shown, since some of the texts have not got them yet.
         failed: How many texts have failed: no row is of them.
+        texts: What is noted of each text, the tuning texts among them; a text that was asked for more has several rows.
     """
 
     about: About | None
@@ -107,6 +108,7 @@ class Stored:
     manifest: Manifest | None = None
     left_out: tuple[str, ...] = ()
     failed: int = 0
+    texts: Sequence[Row] = ()
 
 
 def read(folder: Path) -> Stored:
@@ -133,9 +135,9 @@ def read(folder: Path) -> Stored:
     )
     about = None if manifest is None else about_of(manifest.run, manifest.asked, known)
     left_out = _left_out(manifest, shown[False])
-    return Stored(
-        about, explanations, scores, curves, tuning, frozenset(names), known, manifest, left_out, failures(known)
-    )
+    texts = parts.stored_rows(folder, known, parts.COMMITS)
+    tables_of = (explanations, scores, curves, tuning)
+    return Stored(about, *tables_of, frozenset(names), known, manifest, left_out, failures(known), texts)
 
 
 def _left_out(manifest: Manifest | None, shown: Mapping[Cell, int] | None) -> tuple[str, ...]:

@@ -4,9 +4,8 @@ Differences are paired over the texts that both have, metric by metric (`run/com
 them stands how far the explanations of the two agree.
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whylight.core import showing
@@ -16,8 +15,9 @@ from whylight.explaining.variants import table_name
 from whylight.run.agreement import agreement_of, mean_agreement
 from whylight.run.compare import Comparisons, compare_rows, select
 from whylight.run.evaluation import Evaluation, open_run
-from whylight.run.summary import Cell, Measure, measure_of
-from whylight.store.tables import RANDOM, Row
+from whylight.run.summary import Cell, column_names, measure_of
+from whylight.store.tables import RANDOM
+from whylight.study.alike import Side, differences, in_words, other_marks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +30,7 @@ class PairedResult:
         comparisons: First minus second, metric by metric.
         alike: How far the explanations of the two agree, by measure.
         noun: What the inputs are called.
+        left_out: Sentences on metrics that the two runs measured in different ways.
     """
 
     first: str
@@ -37,6 +38,7 @@ class PairedResult:
     comparisons: Comparisons
     alike: Mapping[str, Cell]
     noun: Noun = INPUTS
+    left_out: tuple[str, ...] = ()
 
     __repr__ = showing.as_text
     _repr_html_ = showing.as_html
@@ -58,7 +60,8 @@ def compare(
         run: What `wl.evaluate` returned, or the folder of a run.
         method: The one method.
         against: The other; by default `random`, or the same one of `other`.
-        other: A second run that the other is taken from, e.g. of another model; of the same inputs, measured alike.
+        other: A second run that the other is taken from, e.g. of another model; of the same inputs. A
+            metric that the two measured in different ways is left out, and said so.
         seed: Of resampling.
 
     Example:
@@ -66,21 +69,22 @@ def compare(
         >>> wl.compare("runs/reviews", "attingrad", against="lime")  # doctest: +SKIP
     """
     second = against or (method if other is not None else RANDOM)
-    left = _scored(run)
-    right = left if other is None else _scored(other)
-    if left.target != right.target:
-        both = f"{_named(run)} measured the {left.target} labels and {_named(other)} the {right.target} ones"
-        raise InputError(f"{both}; compare runs of the same labels.")
-    if other is not None:
-        _check_same_inputs(left, right, f"{_named(run)} and {_named(other)}")
-        _check_same_measures(left, right, f"{_named(run)} and {_named(other)}")
-    names = _stored_name(left, method), _stored_name(right, second)
+    first = _scored(run)
+    left, right = _side(first, method), _side(first if other is None else _scored(other), second)
+    left, said = (left, ()) if other is None else _alike(left, right, f"{_named(run)} and {_named(other)}")
     return PairedResult(
-        *names,
-        compare_rows(select(left.scores, names[0]), select(right.scores, names[1]), seed=seed),
-        mean_agreement(agreement_of(left.explanations, right.explanations, *names)),
-        left.noun,
+        left.method,
+        right.method,
+        compare_rows(left.scores, right.scores, seed=seed),
+        mean_agreement(agreement_of(left.run.explanations, right.run.explanations, left.method, right.method)),
+        left.run.noun,
+        said,
     )
+
+
+def _side(run: Evaluation, method: str) -> Side:
+    name = _stored_name(run, method)
+    return Side(run, name, select(run.scores, name))
 
 
 def _scored(run: Evaluation | Path | str) -> Evaluation:
@@ -95,42 +99,22 @@ def _scored(run: Evaluation | Path | str) -> Evaluation:
     return found
 
 
-def _check_same_inputs(left: Evaluation, right: Evaluation, both: str) -> None:
-    """Refuse runs in which one id stands for two inputs: ids are often numbers of lines, which any file has."""
-    theirs = {row["example_id"]: _input(row) for row in right.explanations}
-    strange = next((row for row in left.explanations if theirs.get(row["example_id"], own := _input(row)) != own), None)
-    if strange is not None:
+def _alike(left: Side, right: Side, both: str) -> tuple[Side, tuple[str, ...]]:
+    """Keep of one side what both measured in the same way, and say what is left out."""
+    found = differences(left, right, marked=other_marks(left.run, right.run, both))
+    names = column_names(map(measure_of, left.scores))
+    reasons: dict[str, list[str]] = {}
+    for measure, own in found.items():
+        reasons.setdefault(in_words(own), []).append(names[measure])
+    kept = [row for row in left.scores if measure_of(row) not in found]
+    theirs = {measure_of(row) for row in right.scores}
+    how = [f"{reason} for {', '.join(own)}" for reason, own in reasons.items()]
+    if found and not any(measure_of(row) in theirs for row in kept):
         raise InputError(
-            f"{both} hold other {left.noun.many}: '{strange['example_id']}' is not the same in both; compare runs of "
-            "the same data."
+            f"{both} have measured no metric in the same way: they differ in {' and in '.join(how)}; compare runs that "
+            "measured alike."
         )
-
-
-def _check_same_measures(left: Evaluation, right: Evaluation, both: str) -> None:
-    """Refuse runs that measured one metric in two ways."""
-    theirs = _measured(right)
-    for (metric, remover), ways in _measured(left).items():
-        if theirs.get((metric, remover), ways) != ways:
-            raise InputError(
-                f"{both} measured {metric} with other settings, or of another score; compare runs that measured alike."
-            )
-
-
-def _measured(run: Evaluation) -> dict[Measure, set[tuple[str, str]]]:
-    """Return the settings and scores by which each metric was measured; seeds may differ."""
-    found: dict[Measure, set[tuple[str, str]]] = {}
-    for row in run.scores:
-        found.setdefault(measure_of(row), set()).add((row["settings"] or "{}", str(row["score_space"])))
-    return {measure: {(_without_seed(own), space) for own, space in ways} for measure, ways in found.items()}
-
-
-def _without_seed(settings: str) -> str:
-    return json.dumps({name: one for name, one in json.loads(settings).items() if name != "seed"}, sort_keys=True)
-
-
-def _input(row: Row) -> tuple[object, ...]:
-    """Return what a row explains."""
-    return row["kind"], row["text"], row["pair"], row["input"]
+    return replace(left, scores=kept), tuple(f"Left out, since the runs differ: in {one}." for one in how)
 
 
 def _named(run: object) -> str:

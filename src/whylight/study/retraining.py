@@ -31,8 +31,10 @@ from whylight.training.result import read_receipt
 from whylight.training.train import identity_of, train
 from whylight.views.batch import Removal
 
-LONGEST = 150
-"""Characters of a method's name in that of a folder."""
+LONGEST = 255
+"""Bytes of a name that file systems take."""
+KEPT = 150
+"""Characters that are kept of a method's name where that of its folder would be longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,10 @@ class Cell:
 
     def folder(self, out: Path) -> Path:
         """Return where it is trained; a method may carry settings in its name, and these any character, and many."""
-        name = quote(self.method, safe="[]=,@")
-        if len(name) > LONGEST:  # of which a folder's name may have 255
-            name = f"{name[:LONGEST]}-{blake2b(name.encode(), digest_size=8).hexdigest()}"
-        return out / "trained" / f"{name}-{self.share!r}-seed-{self.seed}"
+        name, which = quote(self.method, safe="[]=,@"), f"-{self.share!r}-seed-{self.seed}"
+        if len(name) + len(which) > LONGEST:
+            name = f"{name[:KEPT]}-{blake2b(name.encode(), digest_size=8).hexdigest()}"
+        return out / "trained" / f"{name}{which}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

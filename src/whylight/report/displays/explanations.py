@@ -30,7 +30,7 @@ def explanation_records(explanation: Explanation) -> list[Row]:
 def list_records(explanations: Sequence[Explanation]) -> list[Row]:
     """Return one record for each input, method, target and feature; `input` counts inputs from 0.
 
-    `layer` is there where a method has layers, `variant` where an input has one method with several settings.
+    `layer` is there where a method has layers, `variant` where some input has one method with several settings.
     """
     numbers: dict[Any, int] = {}
     places = [numbers.setdefault(one.example, len(numbers)) for one in explanations]

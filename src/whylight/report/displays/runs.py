@@ -80,7 +80,11 @@ register_display(
     sheet_display(
         "a comparison",
         lambda found: comparison_sheet(
-            found.comparisons, title=f"{found.first} minus {found.second}", alike=found.alike, noun=found.noun
+            found.comparisons,
+            title=f"{found.first} minus {found.second}",
+            alike=found.alike,
+            noun=found.noun,
+            left_out=found.left_out,
         ),
         records=lambda found: [comparison_record(one) for one in found.comparisons],
     ),

@@ -11,7 +11,6 @@ from matplotlib.font_manager import FontProperties
 
 from whylight.core.explanation import Explanation
 from whylight.core.labels import Target
-from whylight.core.printable import one_line
 from whylight.report.numbers import answered
 from whylight.report.plots.canvas import (
     INCH,
@@ -25,7 +24,7 @@ from whylight.report.plots.canvas import (
     figure_of,
     laid_out,
 )
-from whylight.report.shortening import without_middle
+from whylight.report.shortening import fitted
 
 MARGIN, TITLE, LEGEND = 8.0, 21.0, 28.0
 """Points around everything, of the title above, and of the legend below."""
@@ -82,14 +81,8 @@ def fitted_lines(parts: Sequence[str], room: float) -> list[str]:
 
 def fitted_title(name: str, rest: str, room: float) -> str:
     """Return a title of a name and what stands around it (`{}`), the name without its middle if it is too long."""
-    letters, line = Letters(LARGE * BOLD), one_line(name)
-
-    def wide(kept: int) -> float:
-        return letters(rest.format(without_middle(line, kept)))
-
-    if wide(len(line)) <= room:
-        return rest.format(line)
-    return rest.format(without_middle(line, max(1, bisect_right(range(len(line)), room, key=wide) - 1)))
+    letters = Letters(LARGE * BOLD)
+    return rest.format(fitted(name, room, wide=lambda shown: letters(rest.format(shown))))
 
 
 def answer_title(explanation: Explanation, target: Target, room: float) -> str:
