@@ -28,13 +28,30 @@ class Stepped(Linear):
 
 
 def test_a_gradient_that_is_nothing_is_refused_and_coarse_answers_are_not_held_against_it() -> None:
-    with pytest.raises(IncompatibleError, match="its gradient is 0, though its score depends on the picture"):
+    with pytest.raises(IncompatibleError, match="its gradient is 0, though its score depends on the input"):
         wl.explain(classifier(Stepped()), picture(), method="saliency", progress=False)
     fine, coarse = (
         wl.explain(classifier(Curved().to(kind)), picture(), method="saliency", target=0, progress=False).scores[0]
         for kind in (torch.float32, torch.bfloat16)
     )
     assert np.corrcoef(fine, coarse)[0, 1] > 0.99
+
+
+class OneAtATime(Curved):
+    """A network that takes one picture."""
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return logits."""
+        (one,) = values
+        return super().forward(one[None])
+
+
+def test_a_network_that_takes_one_picture_at_a_time_has_gradients() -> None:
+    found, expected = (
+        wl.explain(classifier(model), picture(), method="saliency", target=0, progress=False).scores
+        for model in (OneAtATime(), Curved())
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("unit", ["patch", "pixel"])
