@@ -259,3 +259,26 @@ def test_channels_of_flattened_maps_are_no_tokens(channels: int) -> None:
         field = torch.einsum("chw,c->hw", model.maps(normalise(picture().array)[None])[0], model.head.weight[0] / 49)
     large = interpolate(field.clamp(min=0)[None, None].double(), size=(SIDE, SIDE), mode="bilinear")[0, 0]
     np.testing.assert_allclose(found.scores[0], large.flatten(), rtol=1e-4, atol=1e-9)
+
+
+class Unfolded(nn.Module):
+    """Patches as tokens without a convolution, of as many dimensions as a grid has places."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(5)
+        self.cut, self.first = nn.Linear(147, 49), nn.Parameter(torch.randn(1, 1, 49))
+        self.wide, self.late, self.head = nn.Linear(49, 80), nn.Linear(80, 49), nn.Linear(49, 2)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return logits."""
+        tokens = self.cut(nn.functional.unfold(values, 7, stride=7).mT)
+        late = self.late(self.wide(torch.cat([self.first.expand(len(values), -1, -1), tokens], dim=1)).tanh())
+        logits: Tensor = self.head(late.tanh().mean(dim=1))
+        return logits
+
+
+def test_tokens_are_known_by_their_number_which_stays_while_dimensions_change() -> None:
+    model, values = Unfolded(), normalise(picture().array)[None].requires_grad_()
+    layer, maps, _ = last_maps(model, lambda: model(values)[0], picture=(SIDE, SIDE))
+    assert (layer, tuple(maps.shape)) == ("late", (49, 4, 4))

@@ -110,8 +110,10 @@ class Readings:
             return None
         if count != dims and (dims in self._channels or dims not in {**_grids(self._picture), **self._grids}):
             return found
-        changing = {one for at, one in self._rows if at == count}, {at for at, one in self._rows if one == dims}
-        return found if len(changing[0]) > len(changing[1]) else None
+        dimensions = {other for at, other in self._rows if at == count}
+        counts = {at for at, other in self._rows if other == dims}
+        places = {grid[1] if (grid := self._grid_of(at)) else at for at in counts}  # special tokens make none
+        return found if len(dimensions) > len(places) else None
 
     def _grid_of(self, count: int) -> tuple[int, Sides] | None:
         """Return how many of so many tokens are special, and rows and columns of the others; None: they are no grid."""
@@ -137,8 +139,10 @@ def _grids(picture: Sides) -> dict[int, Sides]:
 
 def _is_flat(maps: Tensor, output: Tensor) -> bool:
     """Say whether a layer gives out maps of another one, with their places in one row."""
-    flat = maps.flatten(2)
-    return flat.shape == output.shape and flat.dtype == output.dtype and torch.equal(flat, output)
+    _, channels, rows, columns = maps.shape
+    if (channels, rows * columns) != tuple(output.shape[1:]) or maps.dtype != output.dtype:
+        return False
+    return torch.equal(maps.flatten(2), output)
 
 
 def _apart(sides: Sequence[int], picture: Sides) -> float:
