@@ -284,13 +284,14 @@ def test_curves_are_the_same_in_blocks_as_at_once(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("n", [20_000])
-def test_the_memory_of_occlusion_does_not_grow_with_the_square_of_the_words(n: int) -> None:
-    """All its coalitions together would be 400 MB."""
+@pytest.mark.parametrize("window", [1, 5_000])
+def test_the_memory_of_occlusion_does_not_grow_with_the_square_of_the_words(n: int, window: int) -> None:
+    """All its coalitions together would be 300 or 400 MB, and the words of all wide windows 600."""
     blocks: list[int] = []
     tracemalloc.start()
     game = counted(n, blocks=blocks)
     game._value = lambda keep: blocks.append(keep.nbytes) or np.zeros((len(keep), 1))  # type: ignore[func-returns-value]
-    occlusion(game)
+    occlusion(game, window=window)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert max(blocks) <= views.BLOCK_BYTES

@@ -164,3 +164,121 @@ def test_tokens_of_any_picture_and_any_number_of_special_ones_are_its_patches(
     field = (late.detach()[0, special:] @ weights).reshape(size).clamp(min=0)
     large = interpolate(field[None, None].double(), size=(shown.height, shown.width), mode="bilinear")[0, 0]
     np.testing.assert_allclose(found.scores[0], large.flatten(), rtol=1e-4, atol=1e-9)
+
+
+class Heads(nn.Module):
+    """Tokens whose attention hands on what it computes, in any form, through a layer of its own."""
+
+    def __init__(self, form: str, *, size: int, heads: int) -> None:
+        super().__init__()
+        torch.manual_seed(2)
+        self.form, self.heads, dims = form, heads, heads * size
+        self.cut, self.first = nn.Conv2d(3, dims, 7, stride=7), nn.Parameter(torch.randn(1, 1, dims))
+        self.late, self.inside = nn.Linear(dims, 3 * dims), nn.Sequential(nn.Identity())
+        self.out, self.head = nn.Linear(dims, dims), nn.Linear(dims, 2)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return logits."""
+        tokens = torch.cat([self.first.expand(len(values), -1, -1), self.cut(values).flatten(2).mT], dim=1)
+        query, key, value = self.late(tokens).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        if self.form == "keys":
+            key = self.inside(key)
+        elif self.form == "keys by token":
+            key = self.inside(key.transpose(1, 2)).transpose(1, 2)
+        between = query @ key.mT
+        weight = self.inside(between.softmax(-1)) if self.form == "attention" else between.softmax(-1)
+        logits: Tensor = self.head(self.out((weight @ value).transpose(1, 2).flatten(2))[:, 0])
+        return logits
+
+
+@pytest.mark.parametrize("form", ["keys", "keys by token", "attention"])
+@pytest.mark.parametrize(("size", "heads"), [(8, 2), (16, 2), (16, 16)])
+@pytest.mark.parametrize("wide", [1, 2])
+def test_what_lies_inside_attention_is_no_map(form: str, size: int, heads: int, wide: int) -> None:
+    """With 17 tokens and 16 numbers a head, keys have the shape of a picture that is nearly square."""
+    model, shown = Heads(form, size=size, heads=heads), picture(SIDE, wide * SIDE)
+    found = wl.explain(classifier(model), shown, method="grad_cam", target=0, progress=False)
+    assert found.provenance.notes == ("maps of the layer 'late'",)
+
+
+class Cut(nn.Module):
+    """Tokens from patches that fill the picture up, or leave out what is over; of what came before, no layer says."""
+
+    def __init__(self, side: int, *, up: bool, special: int) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.side, self.up, self.special = side, up, special
+        self.late, self.head = nn.Linear(3, 5), nn.Linear(5, 2)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return logits."""
+        maps = nn.functional.avg_pool2d(values, self.side, ceil_mode=self.up)
+        tokens = torch.cat([torch.ones(len(values), self.special, 3), maps.flatten(2).mT], dim=1)
+        logits: Tensor = self.head(self.late(tokens).tanh().mean(dim=1))
+        return logits
+
+
+@pytest.mark.parametrize("size", [(70, 70), (100, 100), (50, 50), (50, 70)])
+@pytest.mark.parametrize(("up", "special"), [(True, 0), (True, 1), (False, 0), (False, 1)])
+@pytest.mark.parametrize("side", [8, 16])
+def test_tokens_are_the_patches_of_a_picture_that_these_do_not_divide(
+    size: tuple[int, int], side: int, special: int, *, up: bool
+) -> None:
+    model, (height, width) = Cut(side, up=up, special=special), size
+    values = normalise(picture(height, width).array)[None].requires_grad_()
+    layer, maps, _ = last_maps(model, lambda: model(values)[0], picture=size)
+    grid = tuple(-(-one // side) if up else one // side for one in size)
+    assert (layer, tuple(maps.shape[1:])) == ("late", grid)
+    before = nn.functional.avg_pool2d(values.detach(), side, ceil_mode=up)[0]
+    torch.testing.assert_close(
+        maps, torch.einsum("dc,crk->drk", model.late.weight, before) + model.late.bias[:, None, None]
+    )
+
+
+class Flat(nn.Module):
+    """Maps whose places are put in one row by a layer, before their means are taken."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.maps, self.row = nn.Conv2d(3, channels, 4, stride=4), nn.Flatten(2)
+        self.pool, self.head = nn.AdaptiveAvgPool1d(1), nn.Linear(channels, 2)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return logits."""
+        logits: Tensor = self.head(self.pool(self.row(self.maps(values))).flatten(1))
+        return logits
+
+
+@pytest.mark.parametrize("channels", [9, 16, 49, 50])
+def test_channels_of_flattened_maps_are_no_tokens(channels: int) -> None:
+    model = Flat(channels)
+    found = wl.explain(classifier(model), picture(), method="grad_cam", target=0, progress=False)
+    assert found.provenance.notes == ("maps of the layer 'row'",)
+    with torch.no_grad():
+        field = torch.einsum("chw,c->hw", model.maps(normalise(picture().array)[None])[0], model.head.weight[0] / 49)
+    large = interpolate(field.clamp(min=0)[None, None].double(), size=(SIDE, SIDE), mode="bilinear")[0, 0]
+    np.testing.assert_allclose(found.scores[0], large.flatten(), rtol=1e-4, atol=1e-9)
+
+
+class Unfolded(nn.Module):
+    """Patches as tokens without a convolution, of as many dimensions as a grid has places."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(5)
+        self.cut, self.first = nn.Linear(147, 49), nn.Parameter(torch.randn(1, 1, 49))
+        self.wide, self.late, self.head = nn.Linear(49, 80), nn.Linear(80, 49), nn.Linear(49, 2)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return logits."""
+        tokens = self.cut(nn.functional.unfold(values, 7, stride=7).mT)
+        late = self.late(self.wide(torch.cat([self.first.expand(len(values), -1, -1), tokens], dim=1)).tanh())
+        logits: Tensor = self.head(late.tanh().mean(dim=1))
+        return logits
+
+
+def test_tokens_are_known_by_their_number_which_stays_while_dimensions_change() -> None:
+    model, values = Unfolded(), normalise(picture().array)[None].requires_grad_()
+    layer, maps, _ = last_maps(model, lambda: model(values)[0], picture=(SIDE, SIDE))
+    assert (layer, tuple(maps.shape)) == ("late", (49, 4, 4))

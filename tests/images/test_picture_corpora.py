@@ -9,6 +9,7 @@ from PIL import Image as Pillow
 import whylight as wl
 from whylight.core.errors import InputError
 from whylight.core.image import Box
+from whylight.data.dataset import Dataset
 
 
 def saved(path: Path, pixels: object) -> None:
@@ -55,10 +56,71 @@ def test_masks_of_any_form_mark_what_is_not_black(tmp_path: Path) -> None:
         (tmp_path / "labels.csv").write_text(f"file,label,mask\na.png,cat,{name}\n", encoding="utf-8")
         (record,) = wl.dataset(f"images:{tmp_path}")
         assert record.rationales["cat"].places == (Box(1, 2, 2, 4),), name
-    plain.save(tmp_path / "m.jpg")
-    (tmp_path / "labels.csv").write_text("file,label,mask\na.png,cat,m.jpg\n", encoding="utf-8")
-    with pytest.raises(InputError, match="black is not quite black; save masks as PNG"):
-        wl.dataset(f"images:{tmp_path}")
+
+
+def labelled(folder: Path, mask: str) -> Dataset:
+    (folder / "labels.csv").write_text(f"file,label,mask\na.png,cat,{mask}\n", encoding="utf-8")
+    return wl.dataset(f"images:{folder}")
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("m.jpg", {}),
+        ("m.webp", {}),
+        ("m.jp2", {"quality_mode": "rates", "quality_layers": [40]}),
+        ("m.tif", {"compression": "jpeg"}),
+        ("m.png", None),
+        ("m.bmp", None),
+        ("m.gif", None),
+        ("m.pgm", None),
+        ("m.tif", {"compression": "tiff_lzw"}),
+    ],
+)
+def test_masks_are_of_formats_in_which_black_stays_black(
+    name: str, options: dict[str, object] | None, tmp_path: Path
+) -> None:
+    disc = np.hypot(*(np.indices((60, 80)) - [[[30]], [[40]]])) < 20
+    saved(tmp_path / "a.png", np.full((60, 80, 3), 9))
+    exact = options is None or options == {"compression": "tiff_lzw"}
+    Pillow.fromarray((disc * 255).astype(np.uint8)).save(tmp_path / name, **(options or {}))
+    if exact:
+        (record,) = labelled(tmp_path, name)
+        np.testing.assert_array_equal(record.example.marked(record.rationales["cat"].places), disc)  # type: ignore[attr-defined]
+    else:
+        with pytest.raises(InputError, match="in which black may not stay quite black; save masks as PNG"):
+            labelled(tmp_path, name)
+
+
+def test_masks_are_turned_as_their_pictures_and_are_of_one_frame(tmp_path: Path) -> None:
+    mask, turn = np.zeros((4, 6), dtype=np.uint8), Pillow.Exif()
+    mask[0, :2] = 255
+    turn[0x0112] = 6  # a quarter turn
+    Pillow.fromarray(np.full((4, 6, 3), 9, dtype=np.uint8)).save(tmp_path / "a.png", exif=turn)
+    for kind in ("L", "RGB", "P"):
+        Pillow.fromarray(mask).convert(kind).save(tmp_path / "m.png", exif=turn)
+        (record,) = labelled(tmp_path, "m.png")
+        upright = record.example.marked(record.rationales["cat"].places)  # type: ignore[attr-defined]
+        np.testing.assert_array_equal(upright, np.rot90(mask, -1) > 0)
+    for kind in ("L", "RGB"):
+        both = [Pillow.fromarray(one.copy()).convert(kind) for one in (mask, mask[::-1])]
+        both[0].save(tmp_path / "m.tif", save_all=True, append_images=both[1:])
+        with pytest.raises(InputError, match="has 2 frames; give one picture"):
+            labelled(tmp_path, "m.tif")
+    Pillow.fromarray(np.dstack([mask] * 4)).save(tmp_path / "m.png")
+    with pytest.raises(InputError, match="transparent, so that there is no telling what it marks; save it opaque"):
+        labelled(tmp_path, "m.png")
+
+
+def test_a_picture_of_the_folder_itself_comes_before_one_of_its_folder_of_pictures(tmp_path: Path) -> None:
+    saved(tmp_path / "a.png", np.full((4, 5, 3), 9))
+    saved(tmp_path / "images" / "a.png", np.full((4, 5, 3), 200))
+    mask = np.eye(4, 5) * 255
+    saved(tmp_path / "m.png", 255 - mask)
+    saved(tmp_path / "masks" / "m.png", mask)
+    (record,) = labelled(tmp_path, "m.png")
+    assert record.example.array.max() == 9  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(record.example.marked(record.rationales["cat"].places), mask > 0)  # type: ignore[attr-defined]
 
 
 def test_folders_are_labels_and_splits(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Files that are no pictures, or pictures of a kind that models do not see, are read rightly or refused."""
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,37 @@ def test_sixteen_bits_become_eight(tmp_path: Path) -> None:
     deep = (NOISE[..., 0].astype(np.uint16)) * 257
     found = wl.image(saved(tmp_path / "d.png", deep))
     np.testing.assert_array_equal(found.array[..., 1], NOISE[..., 0])
+
+
+def big_endian_tiff(path: Path, grey: np.ndarray) -> Path:
+    """Write a TIFF as Pillow does not: grey of sixteen bits, the large byte first."""
+    (height, width), content = grey.shape, grey.astype(">u2").tobytes()
+    short = {256: width, 257: height, 258: 16, 259: 1, 262: 1, 277: 1, 278: height}
+    tags = {tag: struct.pack(">HHIHH", tag, 3, 1, value, 0) for tag, value in short.items()}
+    tags |= {tag: struct.pack(">HHII", tag, 4, 1, value) for tag, value in ((273, 8), (279, len(content)))}
+    index = struct.pack(">H", len(tags)) + b"".join(tags[tag] for tag in sorted(tags)) + bytes(4)
+    path.write_bytes(b"MM\0*" + struct.pack(">I", 8 + len(content)) + content + index)
+    return path
+
+
+def test_sixteen_bits_are_so_in_either_order_of_bytes(tmp_path: Path) -> None:
+    deep = (NOISE[..., 0].astype(np.uint16)) * 257
+    for given in (deep, deep.astype(">u2"), big_endian_tiff(tmp_path / "d.tif", deep)):
+        np.testing.assert_array_equal(wl.image(given).array[..., 1], NOISE[..., 0])
+
+
+def test_a_hint_for_whole_numbers_of_another_type_does_not_ruin_them(tmp_path: Path) -> None:
+    deep = (NOISE[..., 0].astype(np.uint16)) * 257
+    (tmp_path / "d.pgm").write_bytes(b"P5\n30 20\n65535\n" + deep.astype(">u2").tobytes())
+    copied = Pillow.open(tmp_path / "d.pgm").copy()  # which does not say any more of how many bits it was
+    with pytest.raises(InputError, match=r"from 0 to 65535, give numpy.asarray\(...\).astype\(numpy.uint16\)"):
+        wl.image(copied)
+    np.testing.assert_array_equal(wl.image(np.asarray(copied).astype(np.uint16)).array[..., 0], NOISE[..., 0])
+    with pytest.raises(InputError, match=r"from 0 to 255, give numpy.asarray\(...\).astype\(numpy.uint8\)"):
+        wl.image(NOISE.astype(np.int64))
+    for none in (NOISE.astype(np.int64) - 300, NOISE.astype(np.int64) * 1000):
+        with pytest.raises(InputError, match=r"8 or 16 bits, not int64\.$"):
+            wl.image(none)
 
 
 def test_pictures_are_turned_as_their_camera_says(tmp_path: Path) -> None:

@@ -128,9 +128,65 @@ def test_turned_pictures_and_crops_at_random_are_refused() -> None:
     draw = np.random.default_rng(0)
     with pytest.raises(ModelError, match="something else of the same picture each time"):
         _ = Preparation(lambda one: prepare(one).roll(int(draw.integers(9)), -1)).colours
+    for _ in range(30):
+        with pytest.raises(ModelError, match="something else of the same picture each time"):
+            _ = Preparation(lambda one: prepare(one).flip(-1) if draw.random() < 0.5 else prepare(one)).colours
+
+
+@pytest.mark.parametrize("degrees", [10, 20, 40])
+def test_turns_by_any_angle_are_refused(degrees: int) -> None:
+    """Marks would lie beside what they mark: turned by 20 degrees, half of them do."""
+    preparation = Preparation(lambda one: normalise(one.resize((96, 96)).rotate(degrees)))
+    with pytest.raises(ModelError, match="more than cut, pad and resize"):
+        preparation.seen(picture(120, 120))
+
+
+def test_a_preparation_that_seldom_rolls_dice_is_refused_when_it_does() -> None:
+    odd = False
+
+    def sometimes(one: Pillow.Image) -> Tensor:
+        return normalise(one.convert("L").convert("RGB")) if odd else normalise(one)
+
+    preparation, shown = Preparation(sometimes), picture()
+    before = preparation.seen(shown)
+    np.testing.assert_array_equal(preparation.seen(shown).array, before.array)
+    odd = True
+    with pytest.raises(ModelError, match="something else of the same picture each time"):
+        preparation.seen(shown)
+    preparation.numbers(picture(seed=1).array)  # of another picture there is nothing to hold it against
+
+
+def test_pictures_of_the_same_bytes_and_another_shape_are_no_dice() -> None:
+    preparation = Preparation(lambda one: normalise(one.resize((8, 8))))
+    drawn = picture(4, 6).array
+    preparation.numbers(drawn)
+    preparation.numbers(drawn.reshape(6, 4, 3))
 
 
 def test_a_picture_that_was_cut_for_another_model_is_refused() -> None:
     seen = Preparation(prepare).seen(picture(80, 120))
     with pytest.raises(InputError, match="this one reads 96 x 96 pixels of it: give it the picture itself"):
         Preparation(on_a_square).seen(seen)
+
+
+def test_a_picture_that_was_cut_elsewhere_for_a_model_of_the_same_size_is_refused() -> None:
+    given, whole = picture(80, 120), Preparation(lambda one: normalise(one.resize((SIDE, SIDE))))
+    seen = whole.seen(given)
+    with pytest.raises(InputError, match="or another part of them"):
+        Preparation(prepare).seen(seen)
+    assert Preparation(lambda one: normalise(one.resize((SIDE, SIDE), Pillow.Resampling.BOX))).seen(seen) is seen
+
+
+def test_colours_are_those_of_the_picture_where_most_is_padding() -> None:
+    def letterbox(one: Pillow.Image) -> Tensor:
+        scale = min(320 / one.width, 64 / one.height)
+        small = one.resize((round(one.width * scale), round(one.height * scale)), Pillow.Resampling.BILINEAR)
+        wide = Pillow.new("RGB", (320, 64), (114,) * 3)
+        wide.paste(small, ((320 - small.width) // 2, (64 - small.height) // 2))
+        return normalise(wide)
+
+    preparation = Preparation(letterbox)
+    np.testing.assert_allclose(preparation.colours.mean, MEAN, atol=1e-6)
+    frame = preparation.seen(picture(100, 500)).frame
+    assert frame is not None
+    np.testing.assert_allclose((frame.top, frame.left, frame.bottom, frame.right), (0, 0, 100, 500), atol=1)

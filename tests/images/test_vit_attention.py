@@ -1,6 +1,9 @@
 """Attention of a vision transformer: each method once more, from what the model hands out."""
 
 import copy
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -9,7 +12,13 @@ import torch
 from PIL import Image as Pillow
 from torch import Tensor
 from torch.nn.functional import interpolate
-from transformers import CLIPConfig, CLIPForImageClassification
+from transformers import (
+    CLIPConfig,
+    CLIPForImageClassification,
+    PreTrainedModel,
+    SiglipConfig,
+    SiglipForImageClassification,
+)
 
 import whylight as wl
 from images.pictures import picture, prepare
@@ -172,15 +181,50 @@ def test_a_convolutional_network_is_told_what_else_works() -> None:
         wl.explain(wl.load(), "a good film", method="attention_attribution", progress=False)
 
 
-def test_the_half_of_a_model_that_sees_is_read() -> None:
+def half_that_sees(kind: str) -> PreTrainedModel:
+    """Make a model of pictures and texts, of which the half of pictures classifies."""
     torch.manual_seed(0)
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-    config = CLIPConfig(vision_config={**sizes, "image_size": 28, "patch_size": 7}, num_labels=2)
-    model = CLIPForImageClassification(config).eval()
-    found = wl.explain(wl.load(model, prepare), picture(40, 60), method="attention", progress=False)
-    assert isinstance(found.example, Image)
-    colours = torch.as_tensor(found.example.array / 255, dtype=torch.float32)
+    vision = {**sizes, "image_size": 28, "patch_size": 7}
+    if kind == "clip":
+        return CLIPForImageClassification(CLIPConfig(vision_config=vision, num_labels=2)).eval()
+    return SiglipForImageClassification(SiglipConfig(vision_config=vision, num_labels=2)).eval()
+
+
+@pytest.mark.parametrize(("kind", "special"), [("clip", 1), ("siglip", 0)])
+def test_the_half_of_a_model_that_sees_is_read(kind: str, special: int) -> None:
+    model, said = half_that_sees(kind), Said()
+    clf = wl.load(model, prepare)
+    with said.of("transformers"):
+        found = wl.explain(clf, picture(40, 60), method="attention", layer="all", progress=False)
+    assert said.records == []
+    assert [one.provenance.settings["layer"] for one in found] == [1, 2]
+    seen = found[0].example
+    assert isinstance(seen, Image)
+    colours = torch.as_tensor(seen.array / 255, dtype=torch.float32)
     with torch.no_grad(), eager_attention(model):
         output = model(((colours - MEAN) / DEVIATION).permute(2, 0, 1)[None], output_attentions=True)
-    rows = output.attentions[-1][0].mean(0)[1:]  # its head reads the mean of all patches
-    np.testing.assert_allclose(found.scores[0], large(rows.mean(0)), rtol=1e-4)
+    for one, attention in zip(found, output.attentions, strict=True):
+        row = attention[0].mean(0)[special:].mean(0)  # the head reads the mean of all patches
+        np.testing.assert_allclose(one.scores[0], large(row if special else torch.cat([row[:1], row])), rtol=1e-4)
+
+
+class Said(logging.Handler):
+    """What a library has logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a message."""
+        self.records.append(record.getMessage())
+
+    @contextmanager
+    def of(self, library: str) -> Iterator[None]:
+        """Listen to a library."""
+        logging.getLogger(library).addHandler(self)
+        try:
+            yield
+        finally:
+            logging.getLogger(library).removeHandler(self)

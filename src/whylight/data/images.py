@@ -2,8 +2,9 @@
 
 Layout, one of these:
 
-- a folder with `labels.csv` (columns `file` and `label`, and perhaps `mask`), which names files in its folder `images`
-  or in the folder itself; masks lie in its folder `masks`, or in the folder itself, and are as large as their pictures;
+- a folder with `labels.csv` (columns `file` and `label`, and perhaps `mask`), which names files in the folder itself
+  or else in its folder `images`; masks lie in its folder `masks`, or else in the folder itself, and are as large as
+  their pictures (PNG, BMP, GIF, PPM or TIFF: in other formats black may not stay black);
 - a folder with one folder of pictures per label, as ImageNet has.
 
 What is not black in a mask is marked for the label of its picture. There is one split, `test`, unless the folder holds
@@ -27,7 +28,7 @@ from whylight.data.registry import corpus
 
 TABLE = "labels.csv"
 SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp"}
-ONLY = "test"
+ONLY, HERE = "test", "."
 
 
 @corpus(cite="")
@@ -63,11 +64,11 @@ def _record(folder: Path, row: dict[str, str]) -> Record:
     name, label, mask = row.get("file", ""), row.get("label", ""), row.get("mask", "")
     if not name or not label:
         raise Flaw("names no file, or no label")
-    file = found_in(folder, name, "images")
+    file = found_in(folder, name, HERE, "images")
     picture = image(file, name=name)
     if not mask:
         return Record(name, picture, (label,))
-    drawn = found_in(folder, mask, "masks")
+    drawn = found_in(folder, mask, "masks", HERE)
     if drawn == file:
         raise Flaw(f"names '{quotable(name)}' as its own mask")
     return Record(name, picture, (label,), rationale_of(label, marked_in(drawn, picture)))
@@ -87,9 +88,12 @@ def _by_folders(folder: Path, reading: Reading) -> Iterator[Record]:
                 reading.drop(own, number, flaw, unit="picture")
 
 
-def found_in(folder: Path, name: str, below: str) -> Path:
-    """Return the file that a line names: of the folder below, since masks may be called as pictures, or of this."""
-    found = _reading.inside(folder, f"{below}/{name}") or _reading.inside(folder, name)
+def found_in(folder: Path, name: str, *places: str) -> Path:
+    """Return the file that a line names, in the first of some places in a folder where there is one.
+
+    Masks may be called as their pictures: in the folder itself they are looked for last.
+    """
+    found = next((file for place in places if (file := _reading.inside(folder, str(Path(place) / name)))), None)
     if found is None:
         raise Flaw(f"names '{quotable(name)}', which is not there")
     return found

@@ -16,7 +16,7 @@ from whylight.data._checks import Flaw, quotable
 from whylight.data._reading import Reading
 from whylight.data._tables import delimited_cells
 from whylight.data.dataset import Dataset, Record
-from whylight.data.images import TABLE, found_in, rationale_of
+from whylight.data.images import HERE, TABLE, found_in, rationale_of
 from whylight.data.pictures import image, numbers_in
 from whylight.data.registry import corpus
 
@@ -53,8 +53,8 @@ def pets(
 def _record(path: Path, name: str, label: str, *, border: bool) -> Record:
     if not name or not label:
         raise Flaw("names no file, or no label")
-    picture = image(found_in(path, name, "images"), name=name)
-    kinds = numbers_in(found_in(path, f"{Path(name).stem}.png", "trimaps"))
+    picture = image(found_in(path, name, HERE, "images"), name=name)
+    kinds = numbers_in(found_in(path, f"{Path(name).stem}.png", "trimaps", HERE))
     if kinds.shape != (picture.height, picture.width):
         raise Flaw(f"has a trimap of another size than its picture '{quotable(name)}'")
     marked = (kinds == ANIMAL) | ((kinds == BORDER) & border)

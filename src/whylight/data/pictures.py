@@ -27,8 +27,8 @@ SIXTEEN_BIT_FORMATS = {"PNG", "PPM"}
 """Whose grey pictures of more than eight bits are of sixteen, whatever number Pillow keeps them in."""
 PHOTO_FIRST = "MPO"
 """A photo, behind which lie copies of it: a smaller one, one of another eye, or one of brightness."""
-LOSSY = {"JPEG", PHOTO_FIRST}
-"""Formats in which black is not quite black."""
+EXACT, LOSSY = {"PNG", "BMP", "GIF", "PPM", "TIFF"}, {"jpeg", "tiff_jpeg", "webp", "tiff_sgilog", "tiff_sgilog24"}
+"""Formats in which black stays black, and what a TIFF may be compressed by such that it does not."""
 
 
 def image(source: Any, *, name: str | None = None) -> Image:  # noqa: ANN401  a path, a Pillow picture or an array
@@ -68,17 +68,22 @@ def is_drawn(path: Path) -> Bools:
     return _opened(path, _drawn)
 
 
-def _numbers(opened: Any, _called: str) -> Ints:  # noqa: ANN401  a picture of Pillow
-    values = np.asarray(opened, dtype=np.int64)
+def _numbers(opened: Any, called: str) -> Ints:  # noqa: ANN401  a picture of Pillow
+    values = np.asarray(_upright(opened, called), dtype=np.int64)
     found: Ints = values if values.ndim == GREY else values[..., :CHANNELS].max(axis=-1)
     return found
 
 
 def _drawn(opened: Any, called: str) -> Bools:  # noqa: ANN401
-    if opened.format in LOSSY:
-        raise InputError(f"{called} is a JPEG, in which black is not quite black; save masks as PNG.")
-    plain = len(opened.getbands()) == 1 and opened.mode != "P"  # of any number of bits
-    return np.asarray(np.asarray(opened) != 0) if plain else np.asarray(_pixels(opened, called).any(axis=-1))
+    compressed = opened.info.get("compression") if opened.format == "TIFF" else None
+    if opened.format not in EXACT or compressed in LOSSY:
+        kind = f"a TIFF compressed as {compressed}" if compressed in LOSSY else f"of the format {opened.format}"
+        raise InputError(f"{called} is {kind}, in which black may not stay quite black; save masks as PNG.")
+    upright = _upright(opened, called)
+    if _is_clear(upright):
+        raise InputError(f"{called} is partly transparent, so that there is no telling what it marks; save it opaque.")
+    plain = len(upright.getbands()) == 1 and upright.mode != "P"  # of any number of bits
+    return np.asarray(np.asarray(upright) != 0) if plain else np.asarray(np.asarray(upright.convert("RGB")).any(-1))
 
 
 def _opened(path: Path, take: Callable[[Any, str], T]) -> T:
@@ -123,22 +128,37 @@ def _check_size(width: int, height: int, called: str) -> None:
         raise InputError(f"{called} has {width:,} x {height:,} pixels, too long and narrow for a model; cut it first.")
 
 
-def _pixels(opened: Any, called: str) -> Pixels:  # noqa: ANN401  a picture of Pillow
-    """Return red, green and blue of a picture of Pillow."""
+def _upright(opened: Any, called: str) -> Any:  # noqa: ANN401  a picture of Pillow
+    """Return the only picture of a file, turned as its camera says."""
     from PIL import ImageOps  # noqa: PLC0415
 
     if getattr(opened, "n_frames", 1) > 1 and opened.format != PHOTO_FIRST:
         raise InputError(f"{called} has {opened.n_frames} frames; give one picture.")
-    turned = ImageOps.exif_transpose(opened)
-    if turned.mode.startswith("I") or turned.mode == "F":
-        values = np.asarray(turned)
-        sixteen = opened.format in SIXTEEN_BIT_FORMATS and turned.mode == "I"
+    return ImageOps.exif_transpose(opened)
+
+
+def _is_deep(upright: Any) -> bool:  # noqa: ANN401
+    """Say whether a grey picture has more than eight bits; of such transparency is not looked for."""
+    return bool(upright.mode.startswith("I") or upright.mode == "F")
+
+
+def _is_clear(upright: Any) -> bool:  # noqa: ANN401
+    """Say whether anything in a picture is transparent."""
+    if _is_deep(upright) or not ("A" in upright.getbands() or "transparency" in upright.info):
+        return False
+    return bool(np.asarray(upright.convert("RGBA").getchannel("A")).min() < OPAQUE)
+
+
+def _pixels(opened: Any, called: str) -> Pixels:  # noqa: ANN401
+    """Return red, green and blue of a picture of Pillow."""
+    upright = _upright(opened, called)
+    if _is_deep(upright):
+        values = np.asarray(upright)
+        sixteen = opened.format in SIXTEEN_BIT_FORMATS and upright.mode == "I"
         return _from_array(values.astype(np.uint16) if sixteen else values, called)
-    if "A" in turned.getbands() or "transparency" in turned.info:
-        turned = turned.convert("RGBA")
-        if np.asarray(turned.getchannel("A")).min() < OPAQUE:
-            raise InputError(f"{called} is partly transparent, which no model sees; put it on a background.")
-    return np.asarray(turned.convert("RGB"))
+    if _is_clear(upright):
+        raise InputError(f"{called} is partly transparent, which no model sees; put it on a background.")
+    return np.asarray(upright.convert("RGB"))
 
 
 def _from_array(values: Any, called: str) -> Pixels:  # noqa: ANN401  an array of any type
@@ -150,7 +170,14 @@ def _from_array(values: Any, called: str) -> Pixels:  # noqa: ANN401  an array o
     _check_size(values.shape[1], values.shape[0], called)
     if values.dtype == np.uint8:
         return np.asarray(values)
-    if values.dtype == np.uint16:
+    if values.dtype.kind == "u" and values.dtype.itemsize == np.uint16().itemsize:  # in either order of bytes
         return np.asarray(np.round(values / SIXTEEN_BITS), dtype=np.uint8)
-    hint = "; if they go from 0 to 255, give values.astype(np.uint8)" if values.dtype.kind in "iu" else ""
-    raise InputError(f"{called} must hold whole numbers of 8 or 16 bits, not {values.dtype}{hint}.")
+    raise InputError(f"{called} must hold whole numbers of 8 or 16 bits, not {values.dtype}{_hint(values)}.")
+
+
+def _hint(values: Any) -> str:  # noqa: ANN401
+    """Return what would make bytes, or sixteen bits, of whole numbers of another type, if these can be such."""
+    if values.dtype.kind not in "iu" or values.min() < 0 or values.max() > np.iinfo(np.uint16).max:
+        return ""
+    kind = np.uint8 if values.max() <= np.iinfo(np.uint8).max else np.uint16
+    return f"; if they go from 0 to {np.iinfo(kind).max}, give numpy.asarray(...).astype(numpy.{kind.__name__})"

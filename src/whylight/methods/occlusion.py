@@ -31,17 +31,51 @@ def occlusion(game: Game, *, window: int = 1, stride: int | None = None) -> Floa
     step = 1 if stride is None else stride
     if not 1 <= step <= window:
         raise SettingError(f"the setting 'stride' must be between 1 and the window, {window}, not {stride}.")
-    covered = _windows(_grid(game, window), window, step)
+    rows, columns = (_Stretches(size, window, step) for size in _grid(game, window))
 
     def without(numbers: Ints) -> Bools:
-        keep = np.ones((len(numbers), game.n_features), dtype=bool)
-        np.put_along_axis(keep, covered[numbers], values=False, axis=1)
-        return keep
+        down, across = np.divmod(numbers, columns.count)
+        keep = rows.outside(down)[:, :, None] | columns.outside(across)[:, None]
+        return keep.reshape(len(numbers), -1)
 
-    drops = game.full - game.in_blocks(len(covered), without)  # [windows, targets]
-    times = np.bincount(covered.ravel())
-    each = [np.bincount(covered.ravel(), np.repeat(drop, covered.shape[1])) for drop in drops.T]
-    return np.stack(each) / times
+    drops = game.full - game.in_blocks(rows.count * columns.count, without)  # [windows, targets]
+    by_place = drops.reshape(rows.count, columns.count, -1)
+    total = columns.spread(rows.spread(by_place).swapaxes(0, 1)).swapaxes(0, 1)  # [rows, columns, targets]
+    times = np.outer(rows.spread(np.ones(rows.count)), columns.spread(np.ones(columns.count)))
+    return (total / times[..., None]).reshape(-1, game.n_targets).T
+
+
+class _Stretches:
+    """Stretches of one length along a side, only whose starts are kept: they overlap.
+
+    Args:
+        size: Length of the side.
+        window: Length of a stretch, where the side is as long.
+        stride: From one start to the next; the last stretch ends with the side.
+    """
+
+    def __init__(self, size: int, window: int, stride: int) -> None:
+        self._size, self._length = size, min(window, size)
+        last = size - self._length
+        self._starts = np.unique(np.append(np.arange(0, last + 1, stride), last))
+        self.count = len(self._starts)
+
+    def outside(self, numbers: Ints) -> Bools:
+        """Say which places are outside of some stretches, `[numbers, places]`."""
+        places, starts = np.arange(self._size), self._starts[numbers, None]
+        found = places < starts
+        found |= places >= starts + self._length
+        return np.asarray(found)
+
+    def spread(self, values: Floats) -> Floats:
+        """Add what stands by each stretch, `[stretches, ...]`, to all of its places, `[places, ...]`.
+
+        One offset is added at a time: differences that are summed up would leave noise where all drops are 0.
+        """
+        found = np.zeros((self._size, *values.shape[1:]))
+        for offset in range(self._length):
+            found[self._starts + offset] += values
+        return found
 
 
 def _grid(game: Game, window: int) -> tuple[int, int]:
@@ -53,15 +87,3 @@ def _grid(game: Game, window: int) -> tuple[int, int]:
     if found is None:
         raise SettingError("windows of several features are for patches, which lie in a grid; regions have none.")
     return found
-
-
-def _windows(grid: tuple[int, int], window: int, stride: int) -> Ints:
-    """Return the features of each window, `[windows, features]`."""
-    sides = [min(window, size) for size in grid]
-    starts = [
-        np.unique(np.append(np.arange(0, size - side + 1, stride), size - side))
-        for size, side in zip(grid, sides, strict=True)
-    ]
-    rows, columns = (start[:, None] + np.arange(side) for start, side in zip(starts, sides, strict=True))
-    found = rows[:, None, :, None] * grid[1] + columns[None, :, None, :]
-    return np.asarray(found.reshape(len(rows) * len(columns), -1), dtype=np.int64)

@@ -28,6 +28,12 @@ SQUARE = 2
 """Sides of a patch, where they differ."""
 
 
+def vision_config(model: Any) -> Any:  # noqa: ANN401  any network, and its settings if it has some
+    """Return the settings of what reads pictures, which may be half of a model of pictures and texts."""
+    config = getattr(model, "config", None)
+    return getattr(config, "vision_config", config)
+
+
 def image_trace(
     classifier: "ImageClassifier", window: PixelWindow, request: Request, *, share: float = 1.0
 ) -> LazyTraceView:
@@ -102,8 +108,7 @@ def _patches(window: PixelWindow, tokens: Callable[[], int], model: Any) -> Patc
 
 def _grid(height: int, width: int, model: Any) -> tuple[int, int]:  # noqa: ANN401
     """Return how many patches a picture has from top to bottom and from left to right."""
-    config = getattr(model, "config", None)
-    size = getattr(getattr(config, "vision_config", config), "patch_size", None)  # half of a model of texts, too
+    size = getattr(vision_config(model), "patch_size", None)
     if size is None:
         raise IncompatibleError(f"'{type(model).__name__}' does not cut pictures into patches; use grad_cam.")
     down, across = size if isinstance(size, list | tuple) else (size, size)

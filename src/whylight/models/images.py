@@ -30,7 +30,7 @@ from whylight.models.divisions import division_of, grid_of_patches
 from whylight.models.excitation import excitation
 from whylight.models.frozen import frozen
 from whylight.models.image_reading import logits_of, picture_of, window_of
-from whylight.models.image_tracing import image_trace
+from whylight.models.image_tracing import image_trace, vision_config
 from whylight.models.leaves import leaf_biases
 from whylight.models.outcomes import outcomes_of
 from whylight.models.preparation import PROBE, Preparation
@@ -180,8 +180,7 @@ class ImageClassifier:
     @property
     def n_layers(self) -> int:
         """Layers of a transformer; a network that does not say how many makes it an attribute that is missing."""
-        config: Any = self.model.config
-        return int(config.num_hidden_layers)
+        return int(vision_config(self.model).num_hidden_layers)
 
     def layers_obstacle(self, *, post_norm: bool) -> str | None:
         """Return why the layers of this model cannot be recorded, or None if they can."""

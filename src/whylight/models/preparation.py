@@ -8,19 +8,21 @@ part lies one must know how the picture was cut. Neither is asked of the prepara
     black and white of the picture's size   where the picture shows: where both give the same there is padding
     greys that grow downwards, or across    which stretch of rows and columns is left
 
-and what is not of this form (bent colours, turned pictures, crops at random) is refused.
+and what is not of this form (bent colours, turned pictures) is refused. So is what is not the same each time: what it
+made of a picture is kept for a while, and held against what it makes of the same picture later.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from whylight.core.arrays import Bools, Floats
+from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import InputError, ModelError
 from whylight.core.image import CHANNELS, Frame, Image, Pixels
 from whylight.models.folder import is_failure, reason
@@ -34,8 +36,9 @@ MIDDLE = 0.1, 0.9
 """Where places are read, of the rows in which the picture shows: borders are smeared by filters."""
 SHOWS, STRAIGHT = 0.5, 0.05
 """How much of a pixel must be the picture's, and how far places may lie from a line, of the picture's side."""
-ATTEMPTS = 4
-"""How often a preparation is asked for the same, to see whether it rolls dice."""
+ATTEMPTS, KEPT, SAME = 16, 4, 1e-6
+"""How often a preparation is asked for the same before it is believed, of how many pictures what it made is kept, and
+how far numbers of the same may lie apart."""
 WHITE = 255
 
 
@@ -64,12 +67,12 @@ class Preparation:
     def __init__(self, prepare: Prepare) -> None:
         self._prepare = prepare
         self._place = lru_cache(maxsize=64)(self._measured_place)
-        self._sides = lru_cache(maxsize=64)(self._measured_sides)
+        self._made: dict[bytes, Frames] = {}
 
     @cached_property
     def colours(self) -> Colours:
         """How colours become numbers."""
-        black, grey, white = (self._middles(value) for value in (0, WHITE // 2, WHITE))
+        black, grey, white = self._greys()
         scale = white - black
         if (np.abs(scale) < TOLERANCE).any():
             raise ModelError("the preparation of pictures makes the same numbers of black and of white.")
@@ -79,7 +82,9 @@ class Preparation:
                 "the preparation of pictures changes colours in another way than by a factor and a shift, so that "
                 "there is no telling what black, white or blurred parts would be to the model."
             )
-        self._refuse_dice()
+        drawn = np.random.default_rng(0).integers(0, WHITE + 1, (PROBE, PROBE, CHANNELS), dtype=np.uint8)
+        for _ in range(ATTEMPTS):
+            self.numbers(drawn)
         return Colours(black, scale)
 
     @property
@@ -91,10 +96,10 @@ class Preparation:
         """Return what a model sees of a picture, at its own size; one that was made so before stays as it is."""
         if picture.frame is not None:
             return self._own(picture, picture.frame)
+        frame, _ = self._place(picture.height, picture.width)
         numbers = self.numbers(picture.array)
         colours = (numbers.transpose(1, 2, 0) - self.colours.offset) / self.colours.scale
         pixels = np.asarray(np.clip(np.round(colours * WHITE), 0, WHITE), dtype=np.uint8)
-        frame = self._place(picture.height, picture.width)
         return replace(Image.of(pixels, name=picture.name), frame=frame)
 
     def frame(self, picture: Image) -> Frames:
@@ -124,42 +129,43 @@ class Preparation:
                 f"the preparation of a picture must give finite numbers [3, height, width], not {list(made.shape)}."
             )
         numbers: Floats = made.double().cpu().numpy()
+        self._refuse_dice(pixels, numbers)
         return numbers
 
-    def _middles(self, value: int) -> Floats:
-        """Return the numbers of a picture of one grey, in the middle of which no padding shows, `[3]`."""
-        found = self.numbers(np.full((PROBE, PROBE, CHANNELS), value, dtype=np.uint8))
-        return np.asarray(np.median(found.reshape(CHANNELS, -1), axis=1))
+    def _greys(self) -> list[Floats]:
+        """Return the numbers of black, grey and white, `[3]` each: the middle ones of where a picture shows."""
+        greys = [np.full((PROBE, PROBE, CHANNELS), value, dtype=np.uint8) for value in (0, WHITE // 2, WHITE)]
+        found = [self.numbers(one).reshape(CHANNELS, -1) for one in greys]
+        apart = np.abs(found[2] - found[0]).max(axis=0)
+        return [np.asarray(np.median(one[:, apart >= SHOWS * apart.max()], axis=1)) for one in found]
 
-    def _refuse_dice(self) -> None:
-        """Refuse a preparation that crops or turns at random, as one for training does."""
-        drawn = np.random.default_rng(0).integers(0, WHITE + 1, (PROBE, PROBE, CHANNELS), dtype=np.uint8)
-        first = self.numbers(drawn)
-        for _ in range(ATTEMPTS):
-            again = self.numbers(drawn)
-            if again.shape != first.shape or not np.allclose(again, first, atol=1e-6):
-                raise ModelError(
-                    "the preparation of pictures makes something else of the same picture each time (a crop or a turn "
-                    "at random?); give the one that is for evaluation."
-                )
+    def _refuse_dice(self, pixels: Pixels, numbers: Floats) -> None:
+        """Refuse a preparation that makes something else of a picture than before, as one for training does."""
+        key = str(pixels.shape).encode() + blake2b(pixels.tobytes()).digest()
+        before = self._made.setdefault(key, numbers.astype(np.float32))
+        if before.shape != numbers.shape or not np.allclose(before, numbers, atol=SAME):
+            raise ModelError(
+                "the preparation of pictures makes something else of the same picture each time (a crop or a turn "
+                "at random?); give the one that is for evaluation."
+            )
+        for old in list(self._made)[:-KEPT]:
+            self._made.pop(old, None)
 
     def _own(self, picture: Image, frame: Frame) -> Image:
-        """Return a picture that was cut for a model, if this one reads pictures of its size."""
-        height, width = self._sides(frame.height, frame.width)
-        if (height, width) != (picture.height, picture.width):
+        """Return a picture that was cut for a model, if this one cuts such pictures alike."""
+        place, sides = self._place(frame.height, frame.width)
+        found, own = (np.asarray([[one.top, one.bottom], [one.left, one.right]]) for one in (frame, place))
+        # a pixel of what is seen, or of what was given where that is larger
+        pixel = np.maximum(1.0, np.abs(own[:, 1] - own[:, 0]) / sides)
+        if sides != (picture.height, picture.width) or (np.abs(found - own) > pixel[:, None]).any():
             raise InputError(
-                f"'{picture}' was cut for a model that reads other pictures; this one reads {width} x {height} pixels "
-                "of it: give it the picture itself."
+                f"'{picture}' was cut for a model that reads other pictures, or another part of them; this one reads "
+                f"{sides[1]} x {sides[0]} pixels of it: give it the picture itself."
             )
         return picture
 
-    def _measured_sides(self, height: int, width: int) -> tuple[int, int]:
-        """Return the height and width of what the preparation makes of pictures of a size."""
-        _, rows, columns = self.numbers(np.zeros((height, width, CHANNELS), dtype=np.uint8)).shape
-        return rows, columns
-
-    def _measured_place(self, height: int, width: int) -> Frame:
-        """Show pictures whose colours are their places, and see which places are left."""
+    def _measured_place(self, height: int, width: int) -> tuple[Frame, tuple[int, int]]:
+        """Show pictures whose colours are their places, and see which places are left, in how many rows and columns."""
         plain = [self.numbers(np.full((height, width, CHANNELS), value, dtype=np.uint8)) for value in (0, WHITE)]
         apart = plain[1] - plain[0]
         shown = (apart / self.colours.scale[:, None, None]).mean(axis=0) > SHOWS
@@ -174,7 +180,8 @@ class Preparation:
             return _ends(*((shares, shown) if axis == 0 else (shares.T, shown.T)), size)
 
         (top, bottom), (left, right) = ends(0), ends(1)
-        return Frame(top, left, bottom, right, height, width)
+        rows, columns = shown.shape
+        return Frame(top, left, bottom, right, height, width), (rows, columns)
 
 
 def _ends(shares: Floats, shown: Bools, size: int) -> tuple[float, float]:
@@ -190,13 +197,15 @@ def _ends(shares: Floats, shown: Bools, size: int) -> tuple[float, float]:
     if size == 1 or len(inside) == 1:
         length = size / (last - first)
         return -first * length, (count - first) * length
-    low, high = (int(share * len(inside)) for share in MIDDLE)
-    rows = inside[low : max(low + 2, high)]
-    down, across = (_means(*both) for both in ((shares, shown), (shares.T, shown.T)))
-    places = down[rows] * (size - 1) + 0.5
+    rows, columns = _middle(inside), _middle(np.flatnonzero(shown.any(axis=0)))
+    means = np.asarray([np.mean(line, where=where) for line, where in zip(shares[rows], shown[rows], strict=True)])
+    places = means * (size - 1) + 0.5
     slope, start = np.polyfit(rows + 0.5, places, 1)
-    apart = np.abs(start + slope * (rows + 0.5) - places).max()
-    if slope == 0 or apart > max(1.0, STRAIGHT * size) or np.nanstd(across) > np.nanstd(down):
+    line = start + slope * (rows + 0.5)
+    # each pixel lies on the line of its row, so that rows of what is seen are rows of what was given
+    middle = np.ix_(rows, columns)
+    apart = np.where(shown[middle], np.abs(shares[middle] * (size - 1) + 0.5 - line[:, None]), 0.0).max()
+    if slope == 0 or apart > max(1.0, STRAIGHT * size):
         raise ModelError(
             "the preparation of pictures does more than cut, pad and resize them, so that there is no telling where in "
             "a picture lies what the model sees."
@@ -204,7 +213,7 @@ def _ends(shares: Floats, shown: Bools, size: int) -> tuple[float, float]:
     return float(start), float(start + slope * count)
 
 
-def _means(shares: Floats, shown: Bools) -> Floats:
-    """Return the mean place of each row, where the picture shows in it."""
-    count = shown.sum(axis=1)
-    return np.asarray(np.where(count > 0, (shares * shown).sum(axis=1) / np.maximum(count, 1), np.nan))
+def _middle(inside: Ints) -> Ints:
+    """Return those in the middle of some rows or columns, two at least where there are two."""
+    low, high = (int(share * len(inside)) for share in MIDDLE)
+    return inside[low : max(low + 2, high)]

@@ -142,7 +142,7 @@ def gradient(classifier: OnTokens) -> str | None:
         if not _alike(classifier, scores[: len(expected)], expected):
             return f"its scores are {_shown(scores)} where the model's own are {_shown(expected)}"
         # of the long text it would cost as much as all the rest, and tell no more
-        found = _slope(classifier, view, scores) if text == SHORT else None
+        found = held_against_differences(view, scores, classifier.network.model) if text == SHORT else None
         if found is not None:
             return found
     return None
@@ -213,41 +213,39 @@ def _expected(classifier: OnTokens, view: GradientView, encoded: Encoded, text: 
     return np.asarray(answers)
 
 
-def _slope(classifier: OnTokens, view: GradientView, scores: Floats) -> str | None:
-    """Hold the gradient against the difference of two scores on either side of the input.
+def held_against_differences(view: GradientView, scores: Floats, model: nn.Module) -> str | None:
+    """Hold the gradient at the input against differences of the first score, and say what is wrong with it, or None.
 
-    Args:
-        classifier: The classifier.
-        view: Its view.
-        scores: Of the input and of the baseline.
-    """
-    slope = view.gradient()[0]
-    steepness = float(slope.double().norm())
-    if steepness == 0:
-        depends = not _alike(classifier, scores[:1], scores[1:])
-        return "its gradient is 0, though its score depends on the words" if depends else None
-    if torch.finfo(slope.dtype).eps > HALF:
-        return None
-    return held_against_differences(view, slope, size=max(1.0, float(abs(scores[0]))))
-
-
-def held_against_differences(view: GradientView, slope: Tensor, *, size: float) -> str | None:
-    """Return what is wrong with a gradient `[positions, dims]` beside differences of the first score, or None.
+    Points are asked one after the other, since a network may take one input at a time.
 
     Args:
         view: The view.
-        slope: Its gradient at the input.
-        size: Of scores.
+        scores: Of the input and of its baseline, `[2]`.
+        model: The network, whose numbers may be too coarse to take a difference of.
     """
-    ratio, steepness = 0.0, float(slope.double().norm())
+    slope = view.gradient()[0]
+    steepness, size = float(slope.double().norm()), max(1.0, float(abs(scores[0])))
+    rounded = max(torch.finfo(slope.dtype).eps, rounding(model))
+    if steepness == 0:
+        depends = abs(scores[1] - scores[0]) > max(TOLERANCE, ROUNDINGS * rounded) * size
+        return "its gradient is 0, though its score depends on the input" if depends else None
+    if rounded > HALF:
+        return None
+    ratio = 0.0
     for share in CHANGES:
         change = share * size
         step = slope * (change / steepness**2)
-        ahead, behind = _scores(view, [view.inputs + step, view.inputs - step])
+        ahead, behind = (float(view.score(point)[0]) for point in (view.inputs + step, view.inputs - step))
         ratio = (ahead - behind) / (2 * change)
         if abs(ratio - 1) <= SLACK:
             return None
     return f"its score changes by {ratio:.2g} times what its gradient says"
+
+
+def rounding(model: nn.Module) -> float:
+    """Return the rounding error of the coarsest numbers that a network computes with."""
+    own = (torch.finfo(one.dtype).eps for one in model.parameters() if one.is_floating_point())
+    return max(own, default=torch.finfo(torch.float32).eps)
 
 
 def _scores(view: GradientView, points: list[Tensor]) -> Floats:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from whylight.models.holding import held
+from whylight.models.quiet import quiet
 
 _CAPTURE_FLAG = "_output_capturing_hooks_installed"
 _HOOK_TABLES = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called")
@@ -73,10 +74,16 @@ def eager_attention(model: Any) -> Iterator[None]:  # noqa: ANN401  any transfor
     with held(model), ExitStack() as stack:
         before = model.config._attn_implementation  # noqa: SLF001  transformers offers no public reader
         if before != "eager":
-            model.set_attn_implementation("eager")
-            stack.callback(model.set_attn_implementation, before)
+            _set_attention(model, "eager")
+            stack.callback(_set_attention, model, before)
         stack.enter_context(_same_hooks(model))
         yield
+
+
+def _set_attention(model: Any, kind: str) -> None:  # noqa: ANN401
+    """Choose how attention is computed; of a part that a model was made without, transformers warns each time."""
+    with quiet():
+        model.set_attn_implementation(kind)
 
 
 @contextmanager
