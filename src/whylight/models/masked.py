@@ -13,6 +13,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from whylight.core.arrays import Bools, Ints
 from whylight.core.errors import ModelError, WhylightError
+from whylight.core.segment import one_word
 from whylight.models import promises
 from whylight.models.batching import default_token_budget
 from whylight.models.bundled_start import MASKED, MASKED_NAME, bundled_folder
@@ -21,7 +22,7 @@ from whylight.models.devices import move
 from whylight.models.folder import check_folder, existing, is_failure, quoted, reason
 from whylight.models.reading import loading
 from whylight.models.unchanged import unchanged
-from whylight.views.filling import APART, BEHIND_LETTER
+from whylight.views.filling import APART, JOINED, WITHIN
 from whylight.views.tokens import TokenBatch
 
 KIND = "a masked language model"
@@ -129,7 +130,8 @@ class MaskedModel:
 
         In a vocabulary that marks the blank before a word, a word that stands without one ("The" at the start of a
         text, "good" in "(good)", a comma) is another token than elsewhere: it is a word if it is one with the mark too,
-        or a sign. Behind a letter or digit a word would go on with that one, so that only signs are left.
+        or a sign. Behind a letter or digit a word would go on with that one, so that only signs are left; but where
+        words were written together, any piece without the mark is how a word is written.
 
         Args:
             fragments: Whether pieces of words will do.
@@ -147,10 +149,9 @@ class MaskedModel:
         words = known & ~self.pieces
         if stands == APART:
             return words
-        alone = {word for word, whole in zip(self.words, words, strict=True) if whole}
-        signs = np.asarray([bool(word) and not any(map(str.isalnum, word)) for word in self.words])
-        whole = signs if stands == BEHIND_LETTER else signs | np.asarray([word in alone for word in self.words])
-        joined = known & self.pieces & whole
+        alone = {word for word, whole in zip(self.words, words, strict=True) if whole and stands == JOINED}
+        whole = [stands == WITHIN or word in alone or _is_sign(word) for word in self.words]
+        joined = known & self.pieces & np.asarray(whole)
         return joined if joined.any() else words
 
     def run(self, rows: TokenBatch, blanks: Sequence[Ints]) -> list[torch.Tensor]:
@@ -178,6 +179,11 @@ class MaskedModel:
             found.append(order[:size])
             order = order[size:]
         return found
+
+
+def _is_sign(word: str) -> bool:
+    """Say whether there is no letter in it, nor a mark that would go on with one: vowel signs are tokens too."""
+    return not any(map(str.isalnum, word)) and not one_word("a", word)
 
 
 @contextmanager
