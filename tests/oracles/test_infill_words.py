@@ -20,9 +20,9 @@ from whylight.models import masked as masked_models
 from whylight.models.infill import MaskedFiller, filler_of
 from whylight.models.masked import MaskedModel, read_masked
 from whylight.perturb.binding import bound
-from whylight.perturb.blanks import likely_words
+from whylight.perturb.blanks import likely_words, same_words
 from whylight.testing.tiny import enlarge
-from whylight.views.filling import APART, BEHIND_LETTER, JOINED
+from whylight.views.filling import APART, BEHIND_LETTER, JOINED, NO_TOKEN
 from whylight.views.texts import TextWindow
 
 SPECIALS = {"bos": "<s>", "pad": "<pad>", "eos": "</s>", "unk": "<unk>", "mask": "<mask>"}
@@ -161,6 +161,26 @@ def test_the_word_itself_stays_as_it_was_written() -> None:
     removal = replace(bound("infill", {"model": "m", "mode": "top1_excluding_original"}), needs=(told,))
     batch: Any = removal(window, np.asarray([[True, True, False]])).batch
     assert batch.texts == ("it was film",)
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [("C++", "C"), ("C#", "c"), (".NET", "net"), ("(.5)", "5"), ("$5", "5"), ("-1", "1"), ("10%", "10"), ("...", ".")],
+)
+def test_a_sign_that_makes_another_word_is_no_sign_around_it(word: str, other: str) -> None:
+    told = masked.Told(None, lambda _row, _place: {"film": 1.0})
+    told.masked.words = [word, other, word.upper()]
+    tokens = np.arange(3)
+    assert same_words(told, tokens, word, NO_TOKEN).tolist() == [True, False, True]
+    assert same_words(told, tokens, other, NO_TOKEN).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("around", ["dog.", "(Dog)", "“dog”,", "«dog»!", "'dog'?", "...dog", "dog…", "dog。", "¿dog?"])
+def test_signs_of_sentences_quotes_and_brackets_make_no_other_word(around: str) -> None:
+    told = masked.Told(None, lambda _row, _place: {"film": 1.0})
+    told.masked.words = ["dog", around, "do"]
+    for word in ("dog", around):
+        assert same_words(told, np.arange(3), word, NO_TOKEN).tolist() == [True, True, False]
 
 
 def test_the_original_is_left_out_in_all_its_capitals_even_of_one_candidate() -> None:
