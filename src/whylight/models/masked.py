@@ -1,10 +1,12 @@
 """A masked language model with its tokenizer: reading it, and asking it about single positions."""
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from sys import getsizeof
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -31,39 +33,66 @@ STARTS = ("Ġ", "▁")
 CONTINUES = "##"
 """What the pieces that go on with a word begin with, in vocabularies that mark those."""
 REMEMBERED = 2**28
-"""Bytes of answers that are remembered: a million blanks with the usual number of words."""
-BLANK_BYTES = 64
-"""What Python takes for an answer besides its numbers."""
+"""Bytes that may be taken for answers: six hundred thousand rows of one blank with the usual number of words."""
+EMPTY = getsizeof(OrderedDict())
+"""Bytes of a dictionary that knows nothing yet."""
 BROKEN = "\ufffd"
 """What stands for a part of a character."""
 
 
-class FilledBlanks(OrderedDict[bytes, tuple[bytes, ...]]):
+class FilledBlanks(MutableMapping[bytes, tuple[bytes, ...]]):
     """What was answered to rows, packed blank by blank; the oldest are forgotten beyond a number of bytes.
 
-    Attributes:
-        size: Bytes of the answers.
+    Classifiers in several threads share one.
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self.size = 0
+        self._known = OrderedDict[bytes, tuple[bytes, ...]]()
+        self._answers, self._lock = 0, Lock()
+
+    @property
+    def size(self) -> int:
+        """Bytes that Python takes for the answers, for what was asked, and for finding them."""
+        return self._answers + getsizeof(self._known) - EMPTY
+
+    def __getitem__(self, key: bytes) -> tuple[bytes, ...]:
+        with self._lock:
+            return self._known[key]
 
     def __setitem__(self, key: bytes, answers: tuple[bytes, ...]) -> None:
-        self.size += _bytes_of(answers) - _bytes_of(self.get(key, ()))
-        super().__setitem__(key, answers)
-        while self.size > REMEMBERED:
-            _, oldest = self.popitem(last=False)
-            self.size -= _bytes_of(oldest)
+        with self._lock:
+            self._forget(key)
+            self._known[key] = answers
+            self._answers += _bytes_of(key, answers)
+            while self._known and self.size > REMEMBERED:
+                self._forget(next(iter(self._known)))
+
+    def __delitem__(self, key: bytes) -> None:
+        with self._lock:
+            if not self._forget(key):
+                raise KeyError(key)
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._lock:
+            return iter([*self._known])
+
+    def __len__(self) -> int:
+        return len(self._known)
 
     def clear(self) -> None:
         """Forget everything."""
-        super().clear()
-        self.size = 0
+        with self._lock:
+            self._known.clear()
+            self._answers = 0
+
+    def _forget(self, key: bytes) -> bool:
+        answers = self._known.pop(key, None)
+        self._answers -= 0 if answers is None else _bytes_of(key, answers)
+        return answers is not None
 
 
-def _bytes_of(answers: tuple[bytes, ...]) -> int:
-    return sum(len(own) + BLANK_BYTES for own in answers)
+def _bytes_of(key: bytes, answers: tuple[bytes, ...]) -> int:
+    return getsizeof(key) + getsizeof(answers) + sum(map(getsizeof, answers))
 
 
 class MaskedModel:
