@@ -94,7 +94,7 @@ def filled(own: MaskedFiller, window: TextWindow, place: int, **settings: Any) -
     [
         ("cafe\u0301, but", "cafe\u0301 film but"),
         ("अच्छी, पर", "अच्छी film पर"),
-        ("น้ำ, but", "น้ำ film but"),
+        ("ที่, but", "ที่ film but"),
         ("snake_, but", "snake_ film but"),
         ("good!\u0301, but", "good!\u0301film but"),  # a mark on a sign makes no word of it
     ],

@@ -102,7 +102,7 @@ def same_words(filler: Filler, tokens: Ints, original: str, own: int) -> Bools:
 def _bare(word: str) -> str:
     """Return a word in small letters without the signs around it; a sign as it is."""
     start, end = 0, len(word)
-    while start < end and _is_around(word[start]):
+    while start < end and (_is_around(word[start]) or word[start] == "#"):  # "##ing", as vocabularies write a piece
         start += 1
     while end > start and _is_around(word[end - 1]):
         end -= 1
