@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import example, given, strategies as st
 
-from whylight.core.segment import sentences, words
+from whylight.core.segment import one_word, sentences, words
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 AWKWARD = st.text(
@@ -63,6 +63,20 @@ def test_a_mark_never_starts_a_word_unless_nothing_stands_before_it(text: str) -
     for start, _ in words(text):
         if unicodedata.category(text[start]).startswith("M"):
             assert start == 0 or text[start - 1].isspace()
+
+
+PIECES = st.text(st.sampled_from(" \n.,(é1a_电क\u093f\u094d\u0301\u200c\ufe0f"), max_size=5)
+
+
+@given(PIECES, PIECES)
+@example("cafe\u0301", "but")
+@example("cafe", "\u0301")
+@example("a_", "b")
+@example(",\u0301", "b")
+def test_two_texts_are_one_word_where_a_word_of_both_has_letters_of_each(before: str, after: str) -> None:
+    border = len(before)
+    across = "".join(before[start:border] for start, end in words(before + after) if start < border < end)
+    assert one_word(before, after) == any(character.isalnum() or character == "_" for character in across)
 
 
 @given(

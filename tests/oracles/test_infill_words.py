@@ -1,5 +1,8 @@
 """What infill writes into a text: words that may stand there, in vocabularies of every kind."""
 
+import sys
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +17,16 @@ import masked
 import quick
 import tiny
 from whylight.core import segment
+from whylight.core.encoded import key_of
 from whylight.core.errors import ModelError
 from whylight.core.text import Span, Text
 from whylight.models import masked as masked_models
 from whylight.models.infill import MaskedFiller, filler_of
-from whylight.models.masked import MaskedModel, read_masked
+from whylight.models.masked import FilledBlanks, MaskedModel, read_masked
 from whylight.perturb.binding import bound
-from whylight.perturb.blanks import likely_words
+from whylight.perturb.blanks import likely_words, same_words
 from whylight.testing.tiny import enlarge
-from whylight.views.filling import APART, BEHIND_LETTER, JOINED
+from whylight.views.filling import APART, BEHIND_LETTER, JOINED, NO_TOKEN
 from whylight.views.texts import TextWindow
 
 SPECIALS = {"bos": "<s>", "pad": "<pad>", "eos": "</s>", "unk": "<unk>", "mask": "<mask>"}
@@ -163,6 +167,26 @@ def test_the_word_itself_stays_as_it_was_written() -> None:
     assert batch.texts == ("it was film",)
 
 
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [("C++", "C"), ("C#", "c"), (".NET", "net"), ("(.5)", "5"), ("$5", "5"), ("-1", "1"), ("10%", "10"), ("...", ".")],
+)
+def test_a_sign_that_makes_another_word_is_no_sign_around_it(word: str, other: str) -> None:
+    told = masked.Told(None, lambda _row, _place: {"film": 1.0})
+    told.masked.words = [word, other, word.upper()]
+    tokens = np.arange(3)
+    assert same_words(told, tokens, word, NO_TOKEN).tolist() == [True, False, True]
+    assert same_words(told, tokens, other, NO_TOKEN).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("around", ["dog.", "(Dog)", "“dog”,", "«dog»!", "'dog'?", "...dog", "dog…", "dog。", "##dog"])
+def test_signs_of_sentences_quotes_and_brackets_make_no_other_word(around: str) -> None:
+    told = masked.Told(None, lambda _row, _place: {"film": 1.0})
+    told.masked.words = ["dog", around, "do"]
+    for word in ("dog", around):
+        assert same_words(told, np.arange(3), word, NO_TOKEN).tolist() == [True, True, False]
+
+
 def test_the_original_is_left_out_in_all_its_capitals_even_of_one_candidate() -> None:
     """A cased vocabulary has "good", "Good" and "GOOD": the two likeliest may be the word itself."""
     own = cased_filler()
@@ -205,6 +229,50 @@ def test_no_more_is_remembered_than_there_is_room_for(monkeypatch: pytest.Monkey
     np.testing.assert_array_equal(first.ids, again.ids)
     known.clear()
     assert known.size == 0
+
+
+@pytest.mark.parametrize("blanks", [1, 40])
+def test_what_is_remembered_takes_as_many_bytes_as_it_says(blanks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = 2**22
+    monkeypatch.setattr(masked_models, "REMEMBERED", limit)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        known = FilledBlanks()
+        for number in range(20_000):
+            known[key_of(str(number).encode())] = tuple(np.zeros((2, 11)).tobytes() for _ in range(blanks))
+        taken = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert 0 < len(known) < 20_000
+    assert key_of(b"19999") in known
+    assert key_of(b"0") not in known
+    assert 0.7 * limit < known.size <= limit
+    assert abs(taken - known.size) < 0.3 * known.size
+
+
+def test_threads_that_remember_at_once_keep_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(masked_models, "REMEMBERED", 20_000)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    known = FilledBlanks()
+
+    def remember(first: int) -> None:
+        for number in range(first, first + 3000):
+            known[f"{number % 70}".encode()] = (bytes(number % 500),)
+
+    try:
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(remember, range(6)))
+    finally:
+        sys.setswitchinterval(interval)
+    alone = FilledBlanks()
+    alone.update(known)
+    assert 0 < known.size <= 20_000
+    assert known._answers == alone._answers
+    for key in list(known):
+        del known[key]
+    assert known._answers == 0
 
 
 def test_a_classifier_sees_that_the_folder_of_its_masked_language_model_was_written_again(folder: Path) -> None:

@@ -62,13 +62,30 @@ def paragraphs(text: str) -> list[tuple[int, int]]:
     return [span for span in _trimmed(text, iter(cuts)) if span[0] < span[1]]
 
 
+def ends_in_word(text: str) -> bool:
+    """Say whether a text ends in a letter or digit, whatever marks stand on it."""
+    end = len(text)
+    while end and _is_mark(text[end - 1]):
+        end -= 1
+    return end > 0 and _is_letter(text[end - 1])
+
+
+def one_word(before: str, after: str) -> bool:
+    """Say whether the end of one text and the start of another would be one word, without a blank between them."""
+    return bool(after) and (_is_letter(after[0]) or _is_mark(after[0])) and ends_in_word(before)
+
+
 def _marks_as_letters(text: str) -> str:
     """Return a text of the same length in which every mark on a letter is a letter itself."""
     shadow: list[str] = []
     for character in text:
-        on_letter = bool(shadow) and (shadow[-1].isalnum() or shadow[-1] == "_")
+        on_letter = bool(shadow) and _is_letter(shadow[-1])
         shadow.append("a" if on_letter and _is_mark(character) else character)
     return "".join(shadow)
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _continues(text: str, first: int, start: int) -> bool:

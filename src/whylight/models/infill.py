@@ -16,13 +16,14 @@ import torch
 from whylight.core.arrays import Ints
 from whylight.core.encoded import key_of
 from whylight.core.errors import IncompatibleError, InputError
+from whylight.core.segment import ends_in_word, one_word
 from whylight.core.text import Span, Text
 from whylight.models import tokenised
 from whylight.models.folder import existing, quoted
 from whylight.models.holding import held
 from whylight.models.masked import MaskedModel, read_masked
 from whylight.views.classifier import Classifier
-from whylight.views.filling import APART, BEHIND_LETTER, JOINED, NO_TOKEN, Draft, Likely
+from whylight.views.filling import APART, BEHIND_LETTER, JOINED, NO_TOKEN, WITHIN, Draft, Likely
 from whylight.views.tokens import NO_FEATURE, TokenBatch, TokenWindow
 
 _FolderState = tuple[tuple[str, int, int], ...]
@@ -71,7 +72,7 @@ class MaskedFiller:
         best = _farthest_from_edges(windows, len(spans))
         tokens = _tokens_of_features(windows, best)
         own = np.asarray([ids[0] if len(ids) == 1 else NO_TOKEN for ids in tokens], dtype=np.int64)
-        stands = [self._stand(ids, texts[span.part][: span.start]) for ids, span in zip(tokens, spans, strict=True)]
+        stands = [self._stand(ids, texts[span.part], span) for ids, span in zip(tokens, spans, strict=True)]
         return Draft(windows, best, own, np.asarray(stands, dtype=np.int64))
 
     def likely(
@@ -106,7 +107,8 @@ class MaskedFiller:
     def _spell(self, word: str, before: str) -> Ints:
         if not word:
             return np.empty(0, dtype=np.int64)
-        for anchor in (f"a{before}" if before.isspace() else before, ""):
+        # behind a letter with which it is one token, a word is spelled as behind a sign: without a mark of its own
+        for anchor in (f"a{before}", "") if before.isspace() else (before, "(" if before else "", ""):
             with held(self._tokenizer):
                 ids, offsets = tokenised.tokens_of(self._tokenizer, anchor + word)
             length = len(anchor.rstrip())
@@ -116,11 +118,14 @@ class MaskedFiller:
                 return np.asarray(ids, dtype=np.int64)[behind]
         return np.empty(0, dtype=np.int64)
 
-    def _stand(self, ids: Ints, before: str) -> int:
+    def _stand(self, ids: Ints, text: str, span: Span) -> int:
         """Say what a feature of these tokens stands behind; a vocabulary without marks does not tell."""
         if not len(ids) or not self.masked.marks or not self.masked.pieces[ids[0]]:
             return APART
-        return BEHIND_LETTER if before[-1:].isalnum() else JOINED
+        before = text[: span.start]
+        if one_word(before, text[span.start : span.end]):
+            return WITHIN
+        return BEHIND_LETTER if ends_in_word(before) else JOINED
 
     def _best(self, logits: torch.Tensor, stands: Ints, *, top: int, fragments: bool) -> Likely:
         alike = stands[:1] if (stands == stands[0]).all() else stands  # nearly always

@@ -1,10 +1,12 @@
 """A masked language model with its tokenizer: reading it, and asking it about single positions."""
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from sys import getsizeof
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from whylight.core.arrays import Bools, Ints
 from whylight.core.errors import ModelError, WhylightError
+from whylight.core.segment import one_word
 from whylight.models import promises
 from whylight.models.batching import default_token_budget
 from whylight.models.bundled_start import MASKED, MASKED_NAME, bundled_folder
@@ -21,7 +24,7 @@ from whylight.models.devices import move
 from whylight.models.folder import check_folder, existing, is_failure, quoted, reason
 from whylight.models.reading import loading
 from whylight.models.unchanged import unchanged
-from whylight.views.filling import APART, BEHIND_LETTER
+from whylight.views.filling import APART, JOINED, WITHIN
 from whylight.views.tokens import TokenBatch
 
 KIND = "a masked language model"
@@ -30,39 +33,66 @@ STARTS = ("Ġ", "▁")
 CONTINUES = "##"
 """What the pieces that go on with a word begin with, in vocabularies that mark those."""
 REMEMBERED = 2**28
-"""Bytes of answers that are remembered: a million blanks with the usual number of words."""
-BLANK_BYTES = 64
-"""What Python takes for an answer besides its numbers."""
+"""Bytes that may be taken for answers: six hundred thousand rows of one blank with the usual number of words."""
+EMPTY = getsizeof(OrderedDict())
+"""Bytes of a dictionary that knows nothing yet."""
 BROKEN = "\ufffd"
 """What stands for a part of a character."""
 
 
-class FilledBlanks(OrderedDict[bytes, tuple[bytes, ...]]):
+class FilledBlanks(MutableMapping[bytes, tuple[bytes, ...]]):
     """What was answered to rows, packed blank by blank; the oldest are forgotten beyond a number of bytes.
 
-    Attributes:
-        size: Bytes of the answers.
+    Classifiers in several threads share one.
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self.size = 0
+        self._known = OrderedDict[bytes, tuple[bytes, ...]]()
+        self._answers, self._lock = 0, Lock()
+
+    @property
+    def size(self) -> int:
+        """Bytes that Python takes for the answers, for what was asked, and for finding them."""
+        return self._answers + getsizeof(self._known) - EMPTY
+
+    def __getitem__(self, key: bytes) -> tuple[bytes, ...]:
+        with self._lock:
+            return self._known[key]
 
     def __setitem__(self, key: bytes, answers: tuple[bytes, ...]) -> None:
-        self.size += _bytes_of(answers) - _bytes_of(self.get(key, ()))
-        super().__setitem__(key, answers)
-        while self.size > REMEMBERED:
-            _, oldest = self.popitem(last=False)
-            self.size -= _bytes_of(oldest)
+        with self._lock:
+            self._forget(key)
+            self._known[key] = answers
+            self._answers += _bytes_of(key, answers)
+            while self._known and self.size > REMEMBERED:
+                self._forget(next(iter(self._known)))
+
+    def __delitem__(self, key: bytes) -> None:
+        with self._lock:
+            if not self._forget(key):
+                raise KeyError(key)
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._lock:
+            return iter([*self._known])
+
+    def __len__(self) -> int:
+        return len(self._known)
 
     def clear(self) -> None:
         """Forget everything."""
-        super().clear()
-        self.size = 0
+        with self._lock:
+            self._known.clear()
+            self._answers = 0
+
+    def _forget(self, key: bytes) -> bool:
+        answers = self._known.pop(key, None)
+        self._answers -= 0 if answers is None else _bytes_of(key, answers)
+        return answers is not None
 
 
-def _bytes_of(answers: tuple[bytes, ...]) -> int:
-    return sum(len(own) + BLANK_BYTES for own in answers)
+def _bytes_of(key: bytes, answers: tuple[bytes, ...]) -> int:
+    return getsizeof(key) + getsizeof(answers) + sum(map(getsizeof, answers))
 
 
 class MaskedModel:
@@ -129,7 +159,8 @@ class MaskedModel:
 
         In a vocabulary that marks the blank before a word, a word that stands without one ("The" at the start of a
         text, "good" in "(good)", a comma) is another token than elsewhere: it is a word if it is one with the mark too,
-        or a sign. Behind a letter or digit a word would go on with that one, so that only signs are left.
+        or a sign. Behind a letter or digit a word would go on with that one, so that only signs are left; but where
+        words were written together, any piece without the mark is how a word is written.
 
         Args:
             fragments: Whether pieces of words will do.
@@ -147,10 +178,9 @@ class MaskedModel:
         words = known & ~self.pieces
         if stands == APART:
             return words
-        alone = {word for word, whole in zip(self.words, words, strict=True) if whole}
-        signs = np.asarray([bool(word) and not any(map(str.isalnum, word)) for word in self.words])
-        whole = signs if stands == BEHIND_LETTER else signs | np.asarray([word in alone for word in self.words])
-        joined = known & self.pieces & whole
+        alone = {word for word, whole in zip(self.words, words, strict=True) if whole and stands == JOINED}
+        whole = [stands == WITHIN or word in alone or _is_sign(word) for word in self.words]
+        joined = known & self.pieces & np.asarray(whole)
         return joined if joined.any() else words
 
     def run(self, rows: TokenBatch, blanks: Sequence[Ints]) -> list[torch.Tensor]:
@@ -178,6 +208,11 @@ class MaskedModel:
             found.append(order[:size])
             order = order[size:]
         return found
+
+
+def _is_sign(word: str) -> bool:
+    """Say whether there is no letter in it, nor a mark that would go on with one: vowel signs are tokens too."""
+    return not any(map(str.isalnum, word)) and not one_word("a", word)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ marginalisation (Kim et al. 2020) sums over, and what Pham et al. 2022 count in 
 Cost: one pass of the masked language model per word.
 """
 
+import unicodedata
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,10 @@ from whylight.views.tokens import TokenBatch, TokenWindow
 
 FEWEST = 10
 """Words that are asked for at least."""
+SIGNS = frozenset(".,;:!?…—¡¿、。，．：；！？｡､،؛؟।॥\"'`´")
+"""Signs of sentences, and quotes that Unicode does not know as such: no part of the word that they stand beside."""
+QUOTES_AND_BRACKETS = frozenset({"Ps", "Pe", "Pi", "Pf"})
+"""Unicode's categories for brackets and typographic quotes."""
 Words = dict[int, int]
 """A token of the masked language model for each removed feature."""
 
@@ -79,8 +84,8 @@ def asked(top: int) -> int:
 def same_words(filler: Filler, tokens: Ints, original: str, own: int) -> Bools:
     """Say which tokens are the original word: the one that is read for it, or one that differs in capitals alone.
 
-    Signs around a word do not count: data that come as white-space tokens have words such as "dog.".
-
+    Quotes, brackets and the signs of sentences around a word do not count: data that come as white-space tokens have
+    words such as "dog.". What else belongs to a word does: "C++" is not "C".
 
     Args:
         filler: The masked language model.
@@ -96,8 +101,20 @@ def same_words(filler: Filler, tokens: Ints, original: str, own: int) -> Bools:
 
 def _bare(word: str) -> str:
     """Return a word in small letters without the signs around it; a sign as it is."""
-    letters = [i for i, letter in enumerate(word) if letter.isalnum()]
-    return word[letters[0] : letters[-1] + 1].casefold() if letters else word
+    start, end = 0, len(word)
+    while start < end and (_is_around(word[start]) or word[start] == "#"):  # "##ing", as vocabularies write a piece
+        start += 1
+    while end > start and _is_around(word[end - 1]):
+        end -= 1
+    if start == end:
+        return word
+    start -= word[:start].endswith(".") and not word[:start].endswith("..")  # ".NET" and ".5" begin with it
+    return word[start:end].casefold()
+
+
+def _is_around(character: str) -> bool:
+    """Say whether a character is no part of a word that it stands beside: "C++", "10%" and "-1" are words."""
+    return character in SIGNS or unicodedata.category(character) in QUOTES_AND_BRACKETS
 
 
 def stretch(window: TokenWindow | TextWindow) -> tuple[list[str], list[Span], list[Span]]:

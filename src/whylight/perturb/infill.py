@@ -14,7 +14,8 @@ candidates: that it is likely, and so nothing changes, is the point of the paper
 it was, with capitals and accents that the masked language model may not know. Blanks are filled all at once, or from
 left to right, each in sight of the words before it. A larger feature, such as a sentence, is one blank as well. Each
 window of a long text is filled by itself. Words that would make a row longer than the model reads are cut to the tokens
-that the removed ones had. Between two words that only a removed sign kept apart, a blank is put.
+that the removed ones had. Between two words that only a removed sign kept apart, a blank is put; words that were
+written together, as in Chinese, stay so.
 
 Reference: Kim et al. 2020 (input marginalisation); Pham et al. 2022, sections 2.2 and 2.6.
 Cost: one pass of the masked language model per coalition (left to right: one per blank), and one pass of the model per
@@ -31,12 +32,12 @@ import numpy as np
 from whylight.core.arrays import Bools, Floats, Ints
 from whylight.core.errors import SettingError
 from whylight.core.registry import remover
-from whylight.core.text import Span
-from whylight.perturb.blanks import Words, asked, blanked, one_batch, same_words, stretch
+from whylight.perturb.blanks import Words, asked, blanked, same_words, stretch
+from whylight.perturb.splicing import rewritten, spliced
 from whylight.views.batch import Variants
 from whylight.views.filling import Draft, Filler, Likely
-from whylight.views.texts import TextBatch, TextWindow
-from whylight.views.tokens import TokenBatch, TokenWindow
+from whylight.views.texts import TextWindow
+from whylight.views.tokens import TokenWindow
 
 Mode = Literal["auto", "marginal", "top1", "top1_excluding_original", "sample"]
 Order = Literal["at_once", "left_to_right"]
@@ -102,8 +103,8 @@ def infill(  # noqa: PLR0913  one keyword per setting
     draws = _fillings(filler, draft, removed, originals, filling)
     weights, written = _written(draws, removed, filler, draft.own)
     if isinstance(window, TextWindow):
-        return Variants(_rewritten(window, written), weights)
-    return Variants(_spliced(window, written, places, filler), weights)
+        return Variants(rewritten(window, written), weights)
+    return Variants(spliced(window, written, places, filler), weights)
 
 
 def _written(
@@ -222,53 +223,3 @@ def _one_of(chosen: tuple[Ints, Floats], filling: Filling, row: Bools, draw: int
     at = np.random.default_rng(int.from_bytes(name)).random()
     tokens, weights = chosen
     return int(tokens[min(int(np.searchsorted(np.cumsum(weights), at, side="right")), len(tokens) - 1)])
-
-
-def _rewritten(window: TextWindow, fillings: list[dict[int, str]]) -> TextBatch:
-    """Write words into the text."""
-    texts = []
-    for own in fillings:
-        text, position = "", 0
-        for number, span in enumerate(window.spans):
-            word = own.get(number, window.text[span.start : span.end])
-            text += window.text[position : span.start]
-            changed = number in own or number - 1 in own
-            text += " " + word if changed and _one_word(text, word) else word
-            position = span.end
-        texts.append(text + window.text[position:])
-    return TextBatch(tuple(texts))
-
-
-def _one_word(before: str, word: str) -> bool:
-    """Say whether a word would be one with what stands before it."""
-    return before[-1:].isalnum() and word[:1].isalnum()
-
-
-def _spliced(window: TokenWindow, fillings: list[dict[int, str]], places: list[Span], filler: Filler) -> TokenBatch:
-    """Put the tokens of words into the row, in the place of the tokens of removed ones."""
-    features, limit = window.features, window.chunk_size or filler.limit
-    own = {int(feature): np.flatnonzero(window.feature == feature) for feature in features}
-    rows, types = [], []
-    for filled in fillings:
-        spelled = {}
-        for number, word in filled.items():
-            span = places[number]
-            before = window.texts[span.part][max(0, span.start - 1) : span.start]
-            if number and places[number - 1].end == span.start and places[number - 1].part == span.part:
-                before = filled.get(number - 1, before)[-1:] or before
-            spelled[int(features[number])] = filler.spelled(word, " " if _one_word(before, word) else before)
-        longer = sum(len(ids) - len(own[feature]) for feature, ids in spelled.items())
-        if limit is not None and len(window.ids) + longer > limit:
-            spelled = {feature: ids[: len(own[feature])] for feature, ids in spelled.items()}
-        counts = np.ones(len(window.ids), dtype=np.int64)
-        for feature, ids in spelled.items():
-            counts[own[feature]] = 0
-            counts[own[feature][0]] = len(ids)
-        row = np.repeat(window.ids, counts)
-        starts = np.cumsum(counts) - counts
-        for feature, ids in spelled.items():
-            start = starts[own[feature][0]]
-            row[start : start + len(ids)] = ids
-        rows.append(row)
-        types.append(np.repeat(window.types, counts))
-    return one_batch(rows, types)

@@ -10,9 +10,10 @@ from whylight.views.tokens import TokenBatch, TokenWindow
 
 NO_TOKEN = -1
 """What stands for the token of a feature that is several, or none."""
-APART, JOINED, BEHIND_LETTER = 0, 1, 2
+APART, JOINED, BEHIND_LETTER, WITHIN = 0, 1, 2, 3
 """Where a word begins: as its own word; without the mark of one, as at the start of a text or behind a bracket, in a
-vocabulary that marks the blank before a word; or behind a letter or digit, where only a sign begins."""
+vocabulary that marks the blank before a word; behind a letter or digit, where only a sign begins; or there, but written
+together with the word before, as in scripts without blanks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +24,8 @@ class Draft:
         windows: Its rows; the features of each are those that were asked about.
         best: The window to ask about each feature, `[features]`: the one in which it is farthest from the edges.
         own: The one token that each feature is, `[features]`; -1 where it is several, or none.
-        stands: What each feature stands behind, `[features]`: `APART`, `JOINED` or `BEHIND_LETTER`.
+        stands: What each feature stands behind, `[features]`: `APART`, `JOINED`, `BEHIND_LETTER` or
+            `WITHIN`.
     """
 
     windows: tuple[TokenWindow, ...]
