@@ -19,13 +19,20 @@ _asking = 0
 def quiet() -> Iterator[None]:
     """Keep the loader's bars and tables off the terminal; what they would say is checked and raised instead.
 
-    Loggers are shared by all threads: the first to come in silences them, and the last to leave puts them back.
+    Ctrl-C is heard inside, wherever that is. Loggers are shared by all threads: the first to come in silences them, and
+    the last to leave puts them back.
     """
+    with quiet_step(), at_once():
+        yield
+
+
+@contextmanager
+def quiet_step() -> Iterator[None]:
+    """Be as quiet for one step, which Ctrl-C waits for: of work that has to be put back."""
     with postponed():
         _enter()
         try:
-            with at_once():
-                yield
+            yield
         finally:
             _leave()
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from whylight.models.holding import held
-from whylight.models.quiet import quiet
+from whylight.models.quiet import quiet_step
 
 _CAPTURE_FLAG = "_output_capturing_hooks_installed"
 _HOOK_TABLES = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called")
@@ -82,7 +82,7 @@ def eager_attention(model: Any) -> Iterator[None]:  # noqa: ANN401  any transfor
 
 def _set_attention(model: Any, kind: str) -> None:  # noqa: ANN401
     """Choose how attention is computed; of a part that a model was made without, transformers warns each time."""
-    with quiet():
+    with quiet_step():
         model.set_attn_implementation(kind)
 
 
