@@ -61,7 +61,8 @@ def audit(  # noqa: PLR0913  one parameter an option
     remover: Annotated[
         list[str] | None,
         typer.Option(
-            help='What "removed" may mean, may be repeated. [dim]\\[default: two, and infill with a named model][/]',
+            help='What "removed" may mean, may be repeated. [dim]\\[default: two, and infill for the bundled model or '
+            "with a named masked language model][/]",
             autocompletion=complete_removers,
         ),
     ] = None,
