@@ -7,8 +7,7 @@ proxy, a client of one's own) looks names up there, and is left alone.
 """
 
 import socket
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,53 +16,36 @@ from urllib.request import getproxies
 from huggingface_hub import constants
 from huggingface_hub.utils import _http
 
-from whylight.core.interruption import at_once, postponed, taken
+from whylight.core.interruption import at_once
+from whylight.models.shared_change import Restore, SharedChange
 
 _PROXIES = {"http", "https", "all"}
-_lock = threading.Lock()
-_restore: list[Callable[[], None]] = []
-"""What puts the library's flag back; filled by the first who does without the hub, used by the last who is done."""
-_without = 0
 
 
 @contextmanager
 def without_waiting(path: object) -> Iterator[None]:
     """Look for a model of the hub on this machine alone, inside the block, if the hub cannot be found.
 
-    The library's flag is shared by all threads: the first to come in sets it, and the last to leave puts it back.
+    All threads share the library's flag.
 
     Args:
         path: What the user named; a folder that is there has nothing to do with the hub, and nobody is asked.
     """
-    shared = _without > 0  # somebody found out already
-    if _is_here(path) or (not shared and (constants.HF_HUB_OFFLINE or _is_found())):
+    known = _OFFLINE.holds  # somebody found out already
+    if _is_here(path) or (not known and (constants.HF_HUB_OFFLINE or _is_found())):
         yield
         return
-    with postponed():
-        _enter()
-        try:
-            with at_once():
-                yield
-        finally:
-            _leave()
+    with _OFFLINE.held(), at_once():
+        yield
 
 
-def _enter() -> None:
-    global _without  # noqa: PLW0603  the flag is global, so is the count of those who need it
-    with taken(_lock):
-        if not _without:
-            before = constants.HF_HUB_OFFLINE
-            _restore.append(lambda: setattr(constants, "HF_HUB_OFFLINE", before))
-            constants.HF_HUB_OFFLINE = True
-        _without += 1
+def _go_offline() -> list[Restore]:
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = True
+    return [lambda: setattr(constants, "HF_HUB_OFFLINE", before)]
 
 
-def _leave() -> None:
-    global _without  # noqa: PLW0603  as above
-    with taken(_lock):
-        _without -= 1
-        while not _without and _restore:
-            _restore.pop()()
+_OFFLINE = SharedChange(_go_offline)
 
 
 def _is_here(path: object) -> bool:
